@@ -211,7 +211,8 @@ let package = Package(
       name: "CMemory", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
       path: "Tests/Simulation/CMemory", cSettings: quick),
     .target(
-      name: "SimulationKit", dependencies: ["Tern", "TernServer", "TernTesting", "CMemory"],
+      name: "SimulationKit",
+      dependencies: ["Tern", "TernServer", "TernTesting", "TestDevice", "CMemory"],
       path: "Tests/Simulation/Kit", swiftSettings: strict),
     .executableTarget(
       name: "tern-sim", dependencies: ["SimulationKit"], path: "Tests/Simulation/Tool",

@@ -91,7 +91,7 @@ struct HeldDoctor {
       let row = Row(writer: writer, key: key, content: sql.shape.present(content), state: state)
       if try !stands(reason, row, trial) {
         try findings.add(
-          .heldStands, "nothing keeps the row out any more that is quarantined (\(reason.kind?.rawValue ?? ""))",
+          .heldStands, "nothing keeps the row out any more that is quarantined (\(reason.word))",
           at: place)
       }
     }
@@ -101,7 +101,7 @@ struct HeldDoctor {
     if !hasNotes { try checkPointers(sql) }
     for (reason, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       try findings.add(
-        .held, "\(count) rows are quarantined (\(reason.kind?.rawValue ?? ""))", at: .init(table: sql.shape.name))
+        .held, "\(count) rows are quarantined (\(reason.word))", at: .init(table: sql.shape.name))
     }
   }
 

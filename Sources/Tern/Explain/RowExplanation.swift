@@ -38,8 +38,9 @@ public struct RowExplanation: Hashable, Sendable {
     /// same in a UNIQUE index.
     case folded(into: [Reference])
     /// It is in the state and not in its table, and these rows are in its way: those that have its
-    /// place in a UNIQUE index (none where such a row is quarantined itself, because its parent lost a
-    /// place), or that it refers to and that are not in their tables. It is tried again in every merge.
+    /// place in a UNIQUE index (none where such a row is quarantined itself, because its parent
+    /// lost a place), or that it refers to and that are not in their tables. It is tried again in
+    /// every merge.
     case quarantined(InboxKind, [Reference])
     /// The state has it and the table does not: a migration or a trigger of the app took it out.
     case missing

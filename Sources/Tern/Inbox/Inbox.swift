@@ -3,11 +3,11 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// Reads the inbox: the values that lost, which are stored, the newest first; then the rows that are
-/// kept out, by table and key, as they follow from the state.
+/// Reads the inbox: the values that lost, which are stored, the newest first; then the rows that
+/// are kept out, by table and key, as they follow from the state.
 ///
-/// Through GRDB, so that observations know what they look at. What only statements of Tern's read is
-/// told to them with ``HeldTable``.
+/// Through GRDB, so that observations know what they look at. What only statements of Tern's read
+/// is told to them with ``HeldTable``.
 struct Inbox {
   let transaction: StoreTransaction
   private var db: Database { transaction.db }
@@ -22,30 +22,30 @@ struct Inbox {
     var kinds: Set<InboxKind>?
     /// The last one of the page before.
     var after: InboxEntry?
-    var limit = Int.max
+    var limit: Int
+    var withDismissed: Bool
 
     func wants(_ kind: InboxKind) -> Bool { kinds?.contains(kind) ?? true }
   }
 
-  /// Entries of tables that do not sync any more are left out, as are those that were dismissed.
+  /// Entries of tables that do not sync any more are left out.
   func entries(_ request: Request) throws -> [InboxEntry] {
     let dismissed = try transaction.dismissed.ids()
     var found: [InboxEntry] = []
-    func isFull(_ entry: InboxEntry?) -> Bool {
-      if let entry, !dismissed.contains(entry.id) { found.append(entry) }
-      return found.count >= request.limit
+    func add(_ entry: InboxEntry) {
+      var entry = entry
+      entry.isDismissed = dismissed.contains(entry.id)
+      if request.withDismissed || !entry.isDismissed { found.append(entry) }
     }
     if request.limit < 1 { return [] }
     if request.after.map({ $0.id > 0 }) ?? true {
       let rows = try losses(request)
-      while let row = try rows.next() {
-        if isFull(try loss(row)) { return found }
+      while found.count < request.limit, let row = try rows.next() {
+        try loss(row).map(add)
       }
     }
     if let keptOut = try KeptOutRows(transaction, request) {
-      while let entry = try keptOut.next() {
-        if isFull(entry) { return found }
-      }
+      while found.count < request.limit, let entry = try keptOut.next() { add(entry) }
     }
     return found
   }
@@ -111,19 +111,29 @@ struct Inbox {
         .wrongAction, "the entry is .\(entry.kind.rawValue), and what can be done is: \(others)")
     }
     let id = RowID(table: sql.shape.id, key: PackedKey.bytes(of: entry.key))
-    guard try isThere(entry, id), try !transaction.dismissed.ids().contains(entry.id) else {
+    let isDismissed = try transaction.dismissed.ids().contains(entry.id)
+    guard try isThere(entry, id, for: action), isDismissed == entry.isDismissed else {
       throw InboxError(
         .missingEntry, "the inbox does not hold the entry any more; read it again")
     }
     return (sql, id)
   }
 
-  private func isThere(_ entry: InboxEntry, _ row: RowID) throws -> Bool {
+  private func isThere(_ entry: InboxEntry, _ row: RowID, for action: InboxEntry.Action) throws
+    -> Bool
+  {
     guard entry.id > 0 else {
-      return try KeptOutRows.entry(of: row, in: transaction)?.id == entry.id
+      guard let current = try KeptOutRows.entry(of: row, in: transaction) else { return false }
+      // Other rows may be in the way by now, which is for the action to find.
+      return current.id == entry.id
+        || action != .dismiss && current.kind == entry.kind && current.values == entry.values
     }
     // By all of it, since ids are given again.
-    return try losses("i.id = ?", entry.id).next().flatMap(loss) == entry
+    let rows = try losses("i.id = ?", entry.id)
+    // The cursor's row goes with it.
+    var current = try withExtendedLifetime(rows) { try rows.next().flatMap(loss) }
+    current?.isDismissed = entry.isDismissed
+    return current == entry
   }
 
   /// Takes the entry of a value that lost out.

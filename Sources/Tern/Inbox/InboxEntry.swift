@@ -1,11 +1,11 @@
 import Foundation
 import TernCore
 
-/// Something of one row that its table does not show: a value that lost against a concurrent one, or
-/// the row itself.
+/// Something of one row that its table does not show: a value that lost against a concurrent one,
+/// or the row itself.
 public struct InboxEntry: Hashable, Sendable, Identifiable {
-  /// Stays the same until the entry says something else. One of a value that lost is positive, in the
-  /// order in which they were found, and given again only after its entry went.
+  /// Stays the same until the entry says something else. One of a value that lost is positive, in
+  /// the order in which they were found, and given again only after its entry went.
   public let id: Int64
   /// As the schema names it.
   public let table: String
@@ -16,17 +16,22 @@ public struct InboxEntry: Hashable, Sendable, Identifiable {
   /// What is hidden, by column: the values that lost, or all that the row would show, local columns
   /// included. Of an `.incomplete` row what has come.
   public let values: [String: SQLiteValue]
-  /// The rows in its way: those that have its place in a UNIQUE index, or that it refers to and that
-  /// are not shown.
+  /// The rows in its way: those that have its place in a UNIQUE index, or that it refers to and
+  /// that are not shown.
   public let rows: [RowExplanation.Reference]
-  /// Who wrote what is hidden, and when; of a row its latest write. `nil` where no operation has it.
+  /// Who wrote what is hidden, and when; of a row its latest write. `nil` where no operation has
+  /// it.
   public let loser: WriteStamp?
   /// Whose write stands, or stood when two met: the delete, or the insert of the row that has the
   /// place. `nil` where it is nobody's.
   public let winner: WriteStamp?
-  /// When two writes met here, by this device's clock, to the millisecond. `nil` for what follows from
-  /// the state.
+  /// When two writes met here, by this device's clock, to the millisecond. `nil` for what follows
+  /// from the state.
   public let found: Date?
+
+  /// Whether it is hidden on this device, and listed with
+  /// ``Replica/inbox(of:after:limit:withDismissed:)`` alone where that asks for it.
+  public internal(set) var isDismissed = false
 
   /// What can be done about it.
   public var actions: Set<Action> {
@@ -39,13 +44,14 @@ public struct InboxEntry: Hashable, Sendable, Identifiable {
   }
 
   public enum Action: String, Hashable, Sendable, CaseIterable, Codable {
-    /// ``Replica/restore(_:)`` writes the value again, or shows the row as its foreign key declares.
+    /// ``Replica/restore(_:)`` writes the value again, or shows the row as its foreign key
+    /// declares.
     case restore
-    /// ``Replica/show(_:with:)`` shows the row with other values.
+    /// ``Replica/show(_:with:in:)`` shows the row with other values.
     case show
-    /// ``Replica/discard(_:)`` deletes the row, for everybody.
+    /// ``Replica/discard(_:in:)`` deletes the row, for everybody.
     case discard
-    /// ``Replica/dismiss(_:)`` hides the entry on this device.
+    /// ``Replica/dismiss(_:isDismissed:)`` hides the entry on this device.
     case dismiss
   }
 }

@@ -25,8 +25,8 @@ public struct InboxError: Error, Hashable, Sendable {
     /// What the row refers to is deleted, and its table does not take it back: another row has its
     /// place in a UNIQUE index, say, which the message names.
     public static let parentRefused = Code(reason: .parentRefused)
-    /// The row cannot be shown with these values, or not be discarded: the message names the rows that
-    /// are in the way, or says what SQLite says.
+    /// The row cannot be shown with these values, or not be discarded: the message names the rows
+    /// that are in the way, or says what SQLite says.
     public static let refused = Code(reason: .refused)
   }
 

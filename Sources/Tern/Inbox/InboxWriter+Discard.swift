@@ -3,8 +3,8 @@ import TernCore
 import TernDatabase
 
 extension InboxWriter {
-  /// Deletes a row that is kept out, for everybody, as the app would delete it were it shown: what its
-  /// foreign keys declare becomes of the rows that refer to it.
+  /// Deletes a row that is kept out, for everybody, as the app would delete it were it shown: what
+  /// its foreign keys declare becomes of the rows that refer to it.
   ///
   /// - Throws: ``InboxError``, also where rows refer to it that may not be without it.
   func discard(_ entry: InboxEntry) throws {
@@ -55,8 +55,8 @@ private struct HeldRow {
   let content: [String: SQLiteValue]
 }
 
-/// What becomes of the rows that wait for one which is discarded, and of those that wait for these. No
-/// row in a table refers to it: it would be kept out too.
+/// What becomes of the rows that wait for one which is discarded, and of those that wait for these.
+/// No row in a table refers to it: it would be kept out too.
 private struct Discarding {
   private let writer: InboxWriter
   private var transaction: StoreTransaction { writer.transaction }
@@ -145,7 +145,8 @@ private struct Discarding {
   }
 
   /// Whether no other row, which is shown, is the parent.
-  private func isMissing(_ refers: [SQLiteValue], _ foreignKey: TableShape.ForeignKey) throws -> Bool
+  private func isMissing(_ refers: [SQLiteValue], _ foreignKey: TableShape.ForeignKey) throws
+    -> Bool
   {
     let match = foreignKey.parentColumns.map { "\($0.quoted) = ?" }.joined(separator: " AND ")
     let select = try transaction.statement(

@@ -3,8 +3,8 @@ import TernCore
 import TernDatabase
 
 extension InboxWriter {
-  /// Shows a row that is kept out, with other values in some columns: those alone are a write of this
-  /// device.
+  /// Shows a row that is kept out, with other values in some columns: those alone are a write of
+  /// this device.
   ///
   /// - Throws: ``InboxError``, also where the row cannot be shown with these values either.
   func show(_ entry: InboxEntry, with values: [String: SQLiteValue]) throws {
@@ -27,7 +27,8 @@ extension InboxWriter {
     -> [String: SQLiteValue]
   {
     let names = Dictionary(
-      (shape.columns.map(\.name) + shape.localColumns).map { ($0.folded, $0) }) { name, _ in name }
+      (shape.columns.map(\.name) + shape.localColumns).map { ($0.folded, $0) }
+    ) { name, _ in name }
     var named: [String: SQLiteValue] = [:]
     for (column, value) in values {
       guard let name = names[column.folded] else {
@@ -50,7 +51,8 @@ extension InboxWriter {
     var refusal: InboxError?
   }
 
-  /// Writes a row into its table as a merge would: what stands in the state is no write of anybody's.
+  /// Writes a row into its table as a merge would: what stands in the state is no write of
+  /// anybody's.
   func put(_ row: RowID, _ sql: TableSQL, with values: [String: SQLiteValue]) throws -> Shown {
     let writer = try TableWriter(transaction, sql, hasHeld: true)
     let held = try writer.aside(row.key) ?? [:]
@@ -62,7 +64,7 @@ extension InboxWriter {
     if shown.refusal != nil { return shown }
     try transaction.triggers.merging {
       guard try writer.show(row.key, content: content) == nil else {
-        let reason = transaction.db.lastErrorMessage ?? "a constraint of the table failed"
+        let reason = writer.refusal ?? "a constraint of the table failed"
         shown.refusal = InboxError(
           .refused, "the row \(shown.key) in “\(sql.shape.name)” cannot be shown so: \(reason)")
         return

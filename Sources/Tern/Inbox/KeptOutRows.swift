@@ -7,20 +7,24 @@ import TernDatabase
 ///
 /// None is stored: each is made of what is held, and of the rows in the way. So it is the same on
 /// every device with the same state.
-struct KeptOutRows {
+final class KeptOutRows {
   private let transaction: StoreTransaction
   private let rows: RowCursor
   /// For looking up parents. It settles nothing.
   private let settlement: Settlement
+  /// What columns show in which nothing was written, by table and column.
+  private var defaults: [Int64: [String: SQLiteValue]] = [:]
 
   /// - Returns: `nil` where no kind of theirs is wanted.
-  init?(_ transaction: StoreTransaction, _ request: Inbox.Request) throws {
+  convenience init?(_ transaction: StoreTransaction, _ request: Inbox.Request) throws {
     let reasons = HeldReason.byKind.filter { request.wants($0.key) }
       .map { "'\($0.value.rawValue)'" }
-    if reasons.isEmpty { return nil }
+    if reasons.isEmpty || request.limit < 1 { return nil }
     let after = request.after.flatMap { entry in
-      entry.id > 0 ? nil : transaction.sql.first { $0.shape.name.folded == entry.table.folded }
-        .map { RowID(table: $0.shape.id, key: PackedKey.bytes(of: entry.key)) }
+      entry.id > 0
+        ? nil
+        : transaction.sql.first { $0.shape.name.folded == entry.table.folded }
+          .map { RowID(table: $0.shape.id, key: PackedKey.bytes(of: entry.key)) }
     }
     try self.init(
       transaction, "reason IN (\(reasons.joined(separator: ", "))) AND (tbl, key) > (?, ?)",
@@ -66,25 +70,26 @@ struct KeptOutRows {
     let state = try writer.state(of: id.key)
     let (rows, winner) = try inTheWay(of: id, content, kind, writer)
     let latest = state.flatMap { $0.latestStamp(authors: transaction.authors) }
+    let defaults = try defaults(sql.shape)
+    // Equal whether a default was written down or not, and before and after a column came.
+    let written = content.filter { $0.value != defaults[$0.key] }
     return InboxEntry(
-      id: InboxEntry.id(kind, sql.shape.name, id.key, HeldTable.bytes(of: content), rows),
+      id: InboxEntry.id(kind, sql.shape.name, id.key, HeldTable.bytes(of: written), rows),
       table: sql.shape.name,
       key: try id.key.withUnsafeBytes { try PackedKey.values($0) }, kind: kind,
-      values: try values(content, kind, sql.shape), rows: rows,
+      // Of one without its insert nothing more is known.
+      values: kind == .incomplete ? content : defaults.merging(content) { $1 }, rows: rows,
       loser: latest.map(transaction.authors.stamp), winner: winner.map(transaction.authors.stamp),
       found: nil)
   }
 
-  /// With what a column shows that came while the row was kept out. Of one without its insert nothing
-  /// is known.
-  private func values(_ content: [String: SQLiteValue], _ kind: InboxKind, _ shape: TableShape)
-    throws -> [String: SQLiteValue]
-  {
-    var values = content
-    if kind == .incomplete { return values }
-    for column in shape.columns.map(\.name) + shape.localColumns where values[column] == nil {
+  private func defaults(_ shape: TableShape) throws -> [String: SQLiteValue] {
+    if let known = defaults[shape.id] { return known }
+    var values: [String: SQLiteValue] = [:]
+    for column in shape.columns.map(\.name) + shape.localColumns {
       values[column] = try transaction.db.declaredDefault(of: column, in: shape.name)
     }
+    defaults[shape.id] = values
     return values
   }
 

@@ -126,7 +126,7 @@ struct ReplicaReader {
     let reasons = try counts(
       "SELECT reason, count(*) FROM \(tables.held) WHERE tbl = \(table) GROUP BY reason")
     return reasons.reduce(into: [:]) { kinds, reason in
-      kinds[HeldReason(rawValue: reason.key)?.kind?.rawValue ?? reason.key] = reason.value
+      kinds[HeldReason(rawValue: reason.key)?.word ?? reason.key] = reason.value
     }
   }
 

@@ -53,31 +53,25 @@ extension Replica {
     try await restore(entry, into: row.key)
   }
 
-  /// Shows the row of an entry, with other values in some of its columns: those alone are a write of
-  /// this device.
+  /// Shows the row of an entry, with other values in some of its columns, inside the caller's
+  /// transaction: those columns alone are a write of this device.
   ///
   /// ```swift
-  /// for entry in try await replica.inbox(of: [.displaced]) where entry.belongs(to: Tag.self) {
-  ///   try await replica.show(entry, with: [Tag.Columns.name: "Meals (mine)"])
+  /// try await replica.write { db in
+  ///   for entry in try replica.inbox(of: [.displaced], in: db) where entry.belongs(to: Tag.self) {
+  ///     try replica.show(entry, with: [Tag.Columns.name: "Meals (mine)"], in: db)
+  ///   }
   /// }
   /// ```
   ///
-  /// - Parameter values: by column, also by `Column("name")`. A row that collides with none any more
-  ///   needs none.
-  /// - Throws: ``InboxError`` for an entry that is gone or cannot be shown, and where the row collides
-  ///   with these values too, or what it refers to is not there: the entry then stays. `DatabaseError`.
-  public func show(
-    _ entry: InboxEntry,
-    with values: KeyValuePairs<any ColumnExpression, (any DatabaseValueConvertible)?> = [:]
-  ) async throws {
-    let (store, values) = (store, named(values))
-    try await BlockingWork.shared.run {
-      try store.writeInbox { try $0.show(entry, with: values) }
-    }
-    localWrites.tell()
-  }
-
-  /// ``show(_:with:)`` in a transaction of the app's, also where that goes on after an error.
+  /// What was written before, in this transaction or an earlier one, is sealed first. What waits
+  /// for the row is shown by the next seal, which ``write(_:)`` ends with.
+  ///
+  /// - Parameter values: by column, also by `Column("name")`. A row that nothing is in the way of
+  ///   any more needs none.
+  /// - Throws: ``InboxError`` for an entry that is gone or cannot be shown, and where the row
+  ///   collides with these values too, or what it refers to is not there; `DatabaseError`. Nothing
+  ///   of it is written then, also where the transaction goes on.
   public func show(
     _ entry: InboxEntry,
     with values: KeyValuePairs<any ColumnExpression, (any DatabaseValueConvertible)?> = [:],

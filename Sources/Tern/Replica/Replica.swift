@@ -44,7 +44,8 @@ public final class Replica: Sendable {
   ///     and the app's own commits share, and checked.
   ///   - logRetention: how long operations stay in the log that every remote holds; as long can a
   ///     row's history be told.
-  ///   - inbox: how much of what concurrent writes lost is kept: ``inbox()``.
+  ///   - inbox: how much of what concurrent writes lost is kept:
+  ///     ``inbox(of:after:limit:withDismissed:)``.
   /// - Throws: ``SchemaError`` for a table that cannot sync; ``ReplicaError`` `.newerFormat`,
   ///   `.olderFormat`, `.damaged` and `.invalidName`; ``DatabaseSetupError`` where the durability
   ///   cannot be had; what the migrator throws, and `DatabaseError`.

@@ -33,6 +33,8 @@ final class TableWriter {
   private var updates: [[Int]: FastStatement] = [:]
   /// From its first use on.
   var scratch: UniqueScratch?
+  /// What SQLite said of the write that the table refused last.
+  private(set) var refusal: String?
 
   init(_ transaction: StoreTransaction, _ sql: TableSQL, hasHeld: Bool) throws {
     self.transaction = transaction
@@ -60,20 +62,19 @@ final class TableWriter {
   /// Again where a set may have been counted, for nearly none is that large; and without the app's
   /// triggers where one of these may have failed, for they keep no row out.
   private func runUnlessRefused(_ statement: FastStatement) throws -> FastStatement.Refusal? {
-    var message: String?
     func attempt() throws -> FastStatement.Refusal? {
-      let refusal = try statement.runUnlessRefused()
-      message = transaction.db.lastErrorMessage
-      return refusal
+      let found = try statement.runUnlessRefused()
+      if found != nil { refusal = transaction.db.lastErrorMessage }
+      return found
     }
-    var refusal = try attempt()
-    if refusal == .other, hasSets { refusal = try transaction.notes.withoutCounting(sql, attempt) }
-    if refusal == nil || transaction.triggers.met.harmless.isEmpty { return refusal }
-    let error = message ?? ""
+    var found = try attempt()
+    if found == .other, hasSets { found = try transaction.notes.withoutCounting(sql, attempt) }
+    if found == nil || transaction.triggers.met.harmless.isEmpty { return found }
+    let error = refusal ?? ""
     let isOwn =
       error.contains(" failed: \(sql.shape.name).")
       || sql.shape.uniques.contains { error.contains(" failed: index '\($0.name)'") }
-    if isOwn, !transaction.triggers.met.areWriting(to: sql.shape.name) { return refusal }
+    if isOwn, !transaction.triggers.met.areWriting(to: sql.shape.name) { return found }
     let again = try transaction.triggers.withoutTriggers { try statement.runUnlessRefused() }
     if again == nil { try transaction.failedTriggers.note(on: sql.shape.name, error) }
     return again

@@ -61,8 +61,8 @@ struct SnapshotJoin {
     let state: RowState
     let content: [String: SQLiteValue]
 
-    /// Whether a write that somebody had not seen is to another column than those that nobody writes
-    /// by hand.
+    /// Whether a write that somebody had not seen is to another column than those that nobody
+    /// writes by hand.
     func hasWrites(in shape: TableShape, _ isUnseen: (Stamp) -> Bool) -> Bool {
       shape.automaticColumns.isEmpty
         || shape.columns.contains { column in

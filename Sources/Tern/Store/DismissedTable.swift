@@ -3,8 +3,8 @@ import TernDatabase
 
 /// Entries of the inbox that were dismissed here, by their ids.
 ///
-/// One that follows from the state has an id made of all that it says. So it comes back when it says
-/// something else, and its dismissal is forgotten when its row is not held any more.
+/// One that follows from the state has an id made of all that it says. So it comes back when it
+/// says something else, and its dismissal is forgotten when its row is not held any more.
 struct DismissedTable {
   private let connection: StoreConnection
   private var tables: StoreTables { connection.tables }
@@ -26,8 +26,11 @@ struct DismissedTable {
     return try Set(Int64.fetchAll(connection.db, sql: select))
   }
 
-  func forgetAll() throws {
-    try connection.statement("DELETE FROM \(tables.dismissed)").run()
+  func remove(_ id: Int64, _ row: RowID) throws {
+    let remove = try connection.statement(
+      "DELETE FROM \(tables.dismissed) WHERE tbl = ? AND key = ? AND entry = ?")
+    remove.bindAll(row.table, SQLiteValue.blob(row.key), id)
+    try remove.run()
     try notify()
   }
 

@@ -19,7 +19,7 @@ extension HeldTable {
     try statement(tables.statements.wakeAll).run()
     // Of tables that sync no more. They are woken when these do again.
     try statement(tables.statements.settleOthers).run()
-    if try hasUnsettledRows() { try noteUnsettled() }
+    try noteUnsettledRows()
   }
 
   /// Has the next settlement look at the folded rows of a table.
@@ -35,6 +35,11 @@ extension HeldTable {
     let any = try statement(tables.statements.anyUnsettledRow)
     defer { any.reset() }
     return try any.step()
+  }
+
+  /// Has the next seal settle, if there is anything to look at.
+  func noteUnsettledRows() throws {
+    if try hasUnsettledRows() { try noteUnsettled() }
   }
 
   func isUnsettled(_ row: RowID) throws -> Bool {

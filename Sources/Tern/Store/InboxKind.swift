@@ -1,7 +1,7 @@
 /// Why something is in the inbox.
 ///
-/// A value that lost is listed where the two writes met. Everything else follows from the state, and
-/// is listed on every device with the same operations.
+/// A value that lost is listed where the two writes met. Everything else follows from the state,
+/// and is listed on every device with the same operations.
 public enum InboxKind: String, Hashable, Sendable, CaseIterable, Codable {
   /// Two devices wrote one column; the later write stands.
   case lastWriter
@@ -25,24 +25,21 @@ public enum InboxKind: String, Hashable, Sendable, CaseIterable, Codable {
   case refused
   /// Changes of the row came before its insert.
   case incomplete
-  /// The row is shown still, and is to go: its table refuses to let it go, since an expression of the
-  /// app's fails, in an index say.
+  /// The row is shown still, and is to go: its table refuses to let it go, since an expression of
+  /// the app's fails, in an index say.
   case removal
 
   /// Of values that lost, which are stored.
   static let ofLosses: Set<InboxKind> = [.lastWriter, .sameKey, .deleteWins, .banned]
-
-  /// Of a value that lost by a rule; `nil` where what that decides is no loss of a value.
-  init?(_ rule: ConflictKind) {
-    guard let kind = Self(rawValue: rule.rawValue), Self.ofLosses.contains(kind) else { return nil }
-    self = kind
-  }
 }
 
 extension HeldReason {
   /// Kinds of rows that are held, in the words of the inbox.
   static let byKind = Dictionary(
     uniqueKeysWithValues: allCases.compactMap { reason in reason.kind.map { ($0, reason) } })
+
+  /// For people.
+  var word: String { kind?.rawValue ?? rawValue }
 
   /// `nil` for a deleted row.
   var kind: InboxKind? {

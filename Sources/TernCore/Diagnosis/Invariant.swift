@@ -27,9 +27,11 @@ public enum Invariant: String, Hashable, Sendable, Codable, CaseIterable {
   case compactionIsUnseen = "INV-12"
   /// Nobody writes in the name of a member, and nothing that follows a ban is taken.
   case authorsAreMembers = "INV-13"
+  /// A row that lives is shown in its table or listed in the inbox.
+  case rowsStayInSight = "INV-14"
 }
 
 extension Invariant: CustomStringConvertible {
-  /// `INV-01` to `INV-13`.
+  /// `INV-01` to `INV-14`.
   public var description: String { rawValue }
 }

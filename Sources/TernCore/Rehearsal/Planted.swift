@@ -181,7 +181,8 @@ package enum Planted: String, CaseIterable, Sendable {
   package static let ofSync: [Planted] = [
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
-    .uniqueByArrival, .heldNotWoken, .displacedUnlisted, .replaceUnnoted, .orderTailMissing, .snapshotTailLost,
+    .uniqueByArrival, .heldNotWoken, .displacedUnlisted, .replaceUnnoted, .orderTailMissing,
+    .snapshotTailLost,
     .snapshotKeepsOld, .joinForgetsOwn, .offerUnchecked, .missingRowsTaken, .baseUnasked,
     .copyForgets,
     .copyKeepsCursor, .copyTakesStates,

@@ -252,7 +252,7 @@ struct MemberTests {
         #expect(try await bob.column("SELECT text FROM item") == ["of 1", "of 3"])
         try await expectEqual([anna, bob], rows: 2)
         let kept = try await bob.replica.inbox().filter { $0.kind == .banned }
-        #expect(kept.map(\.loser.author) == [id, id])
+        #expect(kept.map(\.loser?.author) == [id, id])
         #expect(
           kept.compactMap { $0.values["text"] }.sorted { "\($0)" < "\($1)" } == ["forged", "of 2"])
         #expect(bob.engines[0].status.current.lastError == nil)

@@ -185,7 +185,7 @@ struct JoinedSnapshotTests {
       #expect(
         lost.sorted() == [
           "deleteWins '2': 'two'", "deleteWins '3': 'three'", "lastWriter '1': 'home'",
-          "parentDeleted '4': NULL",
+          "orphaned '4': NULL",
         ])
       let entry = try #require(try await a.replica.inbox().first { $0.kind == .lastWriter })
       try await a.replica.restore(entry)

@@ -127,7 +127,7 @@ struct ExplainRowTests {
       let row = try await device.explain("child")
       #expect(
         row.standing
-          == .quarantined(.parent([.init(table: "parent", columns: ["id"], values: ["p"])])))
+          == .quarantined(.orphaned, [.init(table: "parent", columns: ["id"], values: ["p"])]))
       let column = try row.column("a")
       #expect(column.value == "x" && column.stamp?.author == idB)
       #expect(row.description.contains("parent with id = 'p'"))
@@ -144,7 +144,7 @@ struct ExplainRowTests {
     try a.execute("INSERT INTO t VALUES ('1', 9)")
     try b.pull(from: a)
     let row = try await b.explain()
-    #expect(row.standing == .quarantined(.constraint) && row.generation == 1)
+    #expect(row.standing == .quarantined(.refused, []) && row.generation == 1)
     #expect(try row.column("a").value == 9)
   }
 

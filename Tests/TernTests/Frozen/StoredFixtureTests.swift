@@ -78,7 +78,7 @@ struct StoredFixtureTests {
       #expect(replica.format == stored.format)
       #expect(replica.id == StoredSpecimen.own && replica.schemaVersion == 2)
       #expect(replica.remotes.map(\.id) == ["folder", "https://example.org/spaces/home", "peer"])
-      #expect(replica.quarantined == ["constraint": 1, "orphaned": 1, "unique": 1])
+      #expect(replica.quarantined == ["refused": 1, "orphaned": 1, "displaced": 1])
       #expect(replica.pending[.schema] == 1 && replica.pending.count == 2)
       #expect(replica.pendingOperations.map(\.reason).last == .schema)
       #expect(replica.unsealedChanges == 1)

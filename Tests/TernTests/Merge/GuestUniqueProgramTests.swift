@@ -8,11 +8,6 @@ private let people = """
   CREATE TABLE person (id TEXT NOT NULL PRIMARY KEY, mail TEXT UNIQUE COLLATE NOCASE, name)
   """
 
-private func meetTwice(_ a: Device, _ b: Device) throws {
-  try meet(a, b)
-  try meet(a, b)
-}
-
 /// UNIQUE beside the key, and who is not under Tern's eyes: another program, and a migrator that
 /// erases.
 @Suite("Merge: UNIQUE and another program's writes")

@@ -12,11 +12,6 @@ private func devices(_ sql: String, _ tables: SyncTable...) throws -> (Device, D
   return try Device.pair(schema, sql)
 }
 
-private func meetTwice(_ a: Device, _ b: Device) throws {
-  try meet(a, b)
-  try meet(a, b)
-}
-
 @Suite("Merge: UNIQUE indexes beside the key")
 struct GuestUniqueTests {
   @Test func `of two rows with one value the first is shown, and the other when that one goes`()
@@ -48,7 +43,7 @@ struct GuestUniqueTests {
     try b.pull(from: a)
     let row = try await b.replica.explain("person", key: ["2"])
     let rival = RowExplanation.Reference(table: "person", columns: ["id"], values: ["1"])
-    #expect(row.standing == .quarantined(.unique([rival])))
+    #expect(row.standing == .quarantined(.displaced, [rival]))
     #expect(row.description.contains("have its place: [person with id = '1']"))
   }
 
@@ -237,7 +232,7 @@ struct GuestUniqueTests {
     async throws
   {
     let (a, b) = try devices(people, SyncTable("person"))
-    let observation = ValueObservation.tracking { try b.replica.quarantined(in: $0).map(\.key) }
+    let observation = ValueObservation.tracking { try b.replica.inbox(in: $0).map(\.key) }
     var keys = observation.values(in: b.database).makeAsyncIterator()
     #expect(try await keys.next() == [])
     try a.execute("INSERT INTO person VALUES ('1', 'x', 1), ('3', 'y', 3)")
@@ -246,11 +241,11 @@ struct GuestUniqueTests {
     try meetTwice(a, b)
     try await expectNext([["2"], ["4"]], &keys)
     for device in [a, b] {
-      let rows = try await device.replica.quarantined()
+      let rows = try await device.replica.inbox()
       #expect(rows.map(\.table) == ["person", "person"] && rows.map(\.key) == [["2"], ["4"]])
-      #expect(rows.map(\.reason) == [.unique, .unique])
+      #expect(rows.map(\.kind) == [.displaced, .displaced])
       #expect(rows.first?.values == ["mail": "X", "name": "B"])
-      #expect(try await device.replica.quarantined(limit: 1) == Array(rows.prefix(1)))
+      #expect(try await device.replica.inbox(limit: 1) == Array(rows.prefix(1)))
     }
     try a.execute("DELETE FROM person WHERE id = '1'")
     try b.pull(from: a)

@@ -38,8 +38,8 @@ struct LeftChildTests {
     try a.store.seal()
     #expect(try a.rows("PRAGMA foreign_key_check").isEmpty)
     #expect(
-      try a.database.read { try a.replica.inbox(in: $0).map(\.kind) }
-        == (isListed ? [.parentDeleted] : []))
+      try a.database.read { try a.replica.inbox(of: [.orphaned], in: $0).map(\.kind) }
+        == (isListed ? [.orphaned] : []))
     try b.pull(from: a)
     func id(_ text: String) -> [DatabaseValue] { [text.databaseValue] }
     for device in [a, b] { #expect(try device.rows("SELECT id FROM shelf") == [id("3")]) }

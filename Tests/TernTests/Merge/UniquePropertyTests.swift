@@ -112,9 +112,9 @@ struct UniquePropertyTests {
     #expect(Set(state.filter(\.isShown).map(RowName.init)) == model.shown)
     for device in authors + observers + [newcomer] {
       try expectEqual(device, authors[0], "place", "thing")
-      // The inbox is no part of the state, and yet what waits for a deleted parent follows from it.
-      let listed = try device.database.read { try device.replica.inbox(in: $0) }
-        .filter { $0.kind == .parentDeleted }
+      // Of the inbox what waits for a deleted parent follows from the state.
+      let listed = try device.database.read { try device.replica.inbox(of: [.orphaned], in: $0) }
+      #expect(try device.replica.entriesOfState() == authors[0].replica.entriesOfState())
       #expect(listed.count == Set(listed.map(\.key)).count)
       #expect(Set(listed.map { RowName($0.table, $0.key[0]) }) == model.orphans)
     }

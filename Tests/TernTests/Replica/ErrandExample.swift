@@ -220,6 +220,15 @@ enum ErrandOpening: Sendable {
     do { try await parts.replica.restore(entry) } catch { problem = error.localizedDescription }
   }
 
+  func discard(_ entry: InboxEntry) async {
+    let replica = parts.replica
+    do {
+      try await replica.write { db in try replica.discard(entry, in: db) }
+    } catch {
+      problem = error.localizedDescription
+    }
+  }
+
   func dismiss(_ entry: InboxEntry) async {
     do { try await parts.replica.dismiss(entry) } catch { problem = error.localizedDescription }
   }

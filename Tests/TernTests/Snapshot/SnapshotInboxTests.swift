@@ -23,7 +23,7 @@ struct SnapshotInboxTests {
     let after = try b.database.read { try b.replica.inbox(in: $0) }.sorted { $0.id < $1.id }
     #expect(after.count == 2 && after.first == before.first)
     let late = try #require(after.last)
-    #expect(late.kind == .deleteWins && late.key == ["2"] && late.loser.isOwn)
+    #expect(late.kind == .deleteWins && late.key == ["2"] && late.loser?.isOwn == true)
     #expect(late.values["title"] == .string("late"))
     try expectEqual(a, b, "shelf", "book", "note")
   }

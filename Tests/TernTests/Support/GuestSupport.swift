@@ -60,7 +60,10 @@ func expectEqual(
   for table in tables {
     #expect(try a.exactly(table) == b.exactly(table), sourceLocation: location)
   }
-  for device in [a, b] { try expectHealthy(device, location: location) }
+  for device in [a, b] {
+    try expectHealthy(device, location: location)
+    #expect(try device.replica.rowsOutOfSight() == [], sourceLocation: location)
+  }
 }
 
 /// Runs the `sqlite3` program; returns what it prints.

@@ -4,6 +4,7 @@ import GRDB
 import Tern
 import TernCore
 import TernTesting
+import TestDevice
 
 /// What must hold when all is quiet.
 extension Simulation {
@@ -25,6 +26,11 @@ extension Simulation {
     }
     for space in script.spaces {
       if let violation = try check(space) { return violation }
+    }
+    for device in devices {
+      if let row = try device.replica.rowsOutOfSight().first {
+        return "INV-14: row \(row) of device \(device.index) is neither shown nor in the inbox"
+      }
     }
     return try checkLimits() ?? checkFile()
   }
@@ -103,6 +109,10 @@ extension Simulation {
         }
         if try other.tables() != tables {
           return "INV-01: tables of \(first.index) and \(other.index) differ"
+        }
+        if try other.replica.entriesOfState() != first.replica.entriesOfState() {
+          return "INV-14: what follows from the state differs in the inboxes of \(first.index) and "
+            + "\(other.index)"
         }
       }
       contents.append((version, state, tables))

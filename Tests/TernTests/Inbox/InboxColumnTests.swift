@@ -3,8 +3,8 @@ import Tern
 import TestDevice
 import Testing
 
-@Suite("Explain: quarantined rows")
-struct QuarantinedRowTests {
+@Suite("Inbox: columns that came before or after a row was kept out")
+struct InboxColumnTests {
   private static let book = """
     CREATE TABLE book (
       id TEXT NOT NULL PRIMARY KEY, title TEXT CHECK (title <> 'never'), thumb TEXT)
@@ -26,8 +26,8 @@ struct QuarantinedRowTests {
     ]
     for device in devices {
       try device.pull(from: a)
-      let row = try #require(try await device.replica.quarantined().first)
-      #expect(row.reason == .constraint)
+      let row = try #require(try await device.replica.inbox().first)
+      #expect(row.kind == .refused)
       #expect(row.values["title"] == .string("never"))
       #expect(row.values["pages"] == .integer(100) && row.values["thumb"] == .null)
     }
