@@ -47,8 +47,8 @@ extension NoteSQL {
       + computed.terms.map {
         "(\($0.expression.of("r"))) COLLATE \($0.collation.quoted) = (\($0.expression.of("NEW")))"
       }
-    // SQLite fills a generated column of NEW from those columns alone that the trigger names itself;
-    // the others are NULL then.
+    // SQLite fills a generated column of NEW from the columns that the trigger names itself. The
+    // others are NULL then.
     let inputs = unique.columns.map { "NEW.\($0.name.quoted)" }.joined(separator: ", ")
     let named = computed.generated.isEmpty ? [] : ["coalesce(\(inputs), 1) IS NOT NULL"]
     // For NULL, where a column refuses that, a REPLACE writes its default, from which all of this

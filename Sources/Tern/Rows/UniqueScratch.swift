@@ -45,7 +45,7 @@ final class UniqueScratch {
   /// The values of a row's terms in the index with a number.
   ///
   /// - Parameter values: by folded name, of each column that the index's expressions name.
-  /// - Returns: `nil` where the row collides with none: it is not in the index, or has NULL there, or
+  /// - Returns: `nil` where the row collides with none: it is not in the index, has NULL there, or
   ///   SQLite can't compute it, so that no table takes the row.
   func terms(of values: [String: SQLiteValue], in number: Int) throws -> [SQLiteValue]? {
     let unique = uniques[number]

@@ -11,8 +11,8 @@ final class IndexReading {
   private var inputs: [TableShape.IndexedColumn] = []
   private var generated: [TableShape.ComputedIndex.GeneratedColumn] = []
   private var used = BuiltIns()
-  /// The table's text, and where in it each column is declared.
-  private lazy var declaration = readDeclaration()
+  /// The table's text, and where in it each column is declared, once that is read.
+  private var declaration: (text: SQLText, definitions: [Range<Int>])?
 
   init(
     _ inspection: TableInspection, _ columns: [TableInspection.RawColumn], _ shape: TableShape
@@ -133,6 +133,7 @@ final class IndexReading {
 
   private func note(generated column: TableInspection.RawColumn, collation: String) throws {
     if generated.contains(where: { $0.name == column.name }) { return }
+    if declaration == nil { declaration = try readDeclaration() }
     guard let (text, definitions) = declaration,
       let place = columns.firstIndex(where: { $0.name == column.name }),
       let range = text.generatedExpression(definitions[place])
@@ -154,8 +155,8 @@ final class IndexReading {
         name: column.name, affinity: column.affinity, collation: collation, expression: expression))
   }
 
-  private func readDeclaration() -> (text: SQLText, definitions: [Range<Int>])? {
-    let sql = try? String.fetchOne(
+  private func readDeclaration() throws -> (text: SQLText, definitions: [Range<Int>])? {
+    let sql = try String.fetchOne(
       inspection.db,
       sql: """
         SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE
@@ -211,6 +212,7 @@ struct BuiltIns {
 
   /// One that is another than SQLite's own, as an error names it.
   func replaced(in db: Database) throws -> String? {
+    // A build may leave the pragma out. Then the probes alone tell.
     let known = try? String.fetchAll(
       db, sql: "SELECT DISTINCT name FROM pragma_function_list WHERE NOT builtin")
     let own = Set((known ?? []).map(\.folded))

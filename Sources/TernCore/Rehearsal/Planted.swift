@@ -104,7 +104,7 @@ package enum Planted: String, CaseIterable, Sendable {
   case unreadPassed
   /// What is in a table before a release makes it sync is not adopted.
   case adoptionForgotten
-  /// A UNIQUE index's WHERE is held against a row that is searched for, and not against those found.
+  /// A UNIQUE index's WHERE is held against the row that is searched for, and not against others.
   case whereOneSided
   /// An update of a column in a UNIQUE index's WHERE has no note of what its REPLACE removes.
   case replaceBlind

@@ -18,17 +18,6 @@ struct ReplaceTriggerTests {
     #expect(try mismatches(seed, deletes) == [])
   }
 
-  #if Rehearsal
-  @Test func `a trigger that is blind to the columns of the WHERE is caught`() throws {
-    try Planted.with(.replaceBlind) {
-      #expect(
-        try (1...50).contains { seed in
-          try mismatches(seed, .deleteWins).contains { $0.contains("removes") }
-        })
-    }
-  }
-  #endif
-
   private func mismatches(_ seed: UInt64, _ deletes: DeleteRule) throws -> [String] {
     var mismatches: [String] = []
     var table = UniqueTable(seed: seed)
@@ -105,6 +94,22 @@ struct ReplaceTriggerTests {
       try expectEqual(a, b, "tag")
     }
   }
+
+  #if Rehearsal
+  @Test func `a trigger that is blind to the columns of the WHERE is caught`() throws {
+    let left = try Planted.with(.replaceBlind) {
+      let schema = SyncSchema(version: 1, tables: [SyncTable("tag")])
+      let (a, b) = try Device.pair(
+        schema, "\(Self.tags) CREATE UNIQUE INDEX i ON tag (name) WHERE deleted = 0;")
+      try a.execute("INSERT INTO tag VALUES ('a', 'meals', 0), ('b', 'meals', 1)")
+      try meet(a, b)
+      try a.execute("UPDATE OR REPLACE tag SET deleted = 0 WHERE id = 'b'")
+      try meet(a, b)
+      return try b.column("SELECT id FROM tag")
+    }
+    #expect(left == ["a"])
+  }
+  #endif
 
   @Test(arguments: ["ON", "OFF"])
   func `what the sqlite3 program replaces goes for everybody`(_ recursive: String) throws {
