@@ -98,7 +98,7 @@ final class KeptOutRows {
     let key = try row.key.withUnsafeBytes { try PackedKey.values($0) }
     let logged = try LoggedRow(shape, key: key)
     switch kind {
-    case .displaced:
+    case .displaced, .folded:
       let stamps = try writer.rivals(of: row.key, content: content)
         .compactMap { try writer.state(of: $0)?.stamp }
       return (
