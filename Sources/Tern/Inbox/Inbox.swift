@@ -139,5 +139,6 @@ struct Inbox {
   /// Takes the entry of a value that lost out.
   func remove(_ entry: InboxEntry) throws {
     try db.execute(sql: "DELETE FROM \(tables.inbox) WHERE id = ?", arguments: [entry.id])
+    try transaction.dismissed.forgetGone()
   }
 }

@@ -30,7 +30,7 @@ public enum InboxKind: String, Hashable, Sendable, CaseIterable, Codable {
   case removal
 
   /// Of values that lost, which are stored.
-  static let ofLosses: Set<InboxKind> = [.lastWriter, .sameKey, .deleteWins, .banned]
+  package static let ofLosses: Set<InboxKind> = [.lastWriter, .sameKey, .deleteWins, .banned]
 }
 
 extension HeldReason {

@@ -99,6 +99,12 @@ struct StoredFixtureTests {
       let inbox = try await device.replica.inbox()
       #expect(Set(inbox.map(\.table)).isSuperset(of: ["book"]))
       #expect(inbox.contains { $0.values["title"] == "Dune I" })
+      // Of children of deleted parents the files have stored entries.
+      #expect(
+        inbox.filter { $0.id < 0 }.map(\.kind.rawValue).sorted()
+          == ["displaced", "orphaned", "refused"])
+      #expect(inbox.allSatisfy { $0.id < 0 || InboxKind.ofLosses.contains($0.kind) })
+      #expect(try device.replica.rowsOutOfSight() == [])
       let counts = try device.store.counts()
       // Opening sealed what was noted.
       #expect(counts.unsealedChanges == 0)

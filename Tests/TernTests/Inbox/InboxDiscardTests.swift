@@ -139,6 +139,29 @@ struct InboxDiscardTests {
     try expectEqual(a, b, "recipe", "step")
   }
 
+  /// As the page shows it.
+  @Test func `children move to the row that won, before the other is discarded`() throws {
+    let (a, b) = try Household.displaced()
+    try a.database.write { db in
+      for entry in try a.replica.inbox(of: [.displaced], in: db) where entry.table == "tag" {
+        let winner = try #require(entry.rows.first?.values.first)
+        for recipe in try a.replica.inbox(of: [.parentMissing], in: db)
+        where recipe.table == "recipe" && recipe.values["tag"] == entry.key[0] {
+          try a.replica.show(recipe, with: [Column("tag"): winner], in: db)
+        }
+        try a.replica.discard(entry, in: db)
+      }
+    }
+    try meetTwice(a, b)
+    for device in [a, b] {
+      #expect(try device.column("SELECT id FROM tag") == ["1"])
+      #expect(try device.column("SELECT tag || title || cooked FROM recipe") == ["1Soup3"])
+      #expect(try device.column("SELECT text FROM step") == ["wait"])
+      #expect(try device.inbox.isEmpty)
+    }
+    try expectEqual(a, b, "recipe", "step")
+  }
+
   @Test func `a key that was discarded can be inserted again, at once too`() throws {
     let (a, b) = try Household.displaced(.updateWins)
     let entry = try #require(try a.entry(.displaced))

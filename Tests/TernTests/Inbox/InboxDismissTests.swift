@@ -114,7 +114,13 @@ struct InboxDismissTests {
       try b.commit("UPDATE tag SET note = 'b\(text)' WHERE id = '1'")
       try meetTwice(a, b)
     }
+    try collide("0")
+    try await a.replica.dismiss(try #require(try a.entry(.lastWriter)))
+    let hidden = try await a.replica.inbox(of: [.lastWriter], withDismissed: true)
+    try await a.replica.restore(hidden[0])
+    try meetTwice(a, b)
     try collide("1")
+    #expect(try a.entry(.lastWriter)?.id == hidden[0].id)
     try await a.replica.dismiss(try #require(try a.entry(.lastWriter)))
     try a.execute("UPDATE grdb_tern_main_inbox SET found_ms = 0")
     try collide("2")
