@@ -23,11 +23,6 @@ private let groups = """
   WHERE g.sameAs IS NULL ORDER BY 1, 2
   """
 
-private func meetTwice(_ a: Device, _ b: Device) throws {
-  try meet(a, b)
-  try meet(a, b)
-}
-
 private func row(_ values: String?...) -> [DatabaseValue] { values.map(\.databaseValue) }
 
 extension Device {

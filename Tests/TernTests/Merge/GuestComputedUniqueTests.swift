@@ -16,11 +16,6 @@ private func creation(_ index: String) -> String {
   """
 }
 
-private func meetTwice(_ a: Device, _ b: Device) throws {
-  try meet(a, b)
-  try meet(a, b)
-}
-
 @Suite("Merge: UNIQUE over a part of the rows and over expressions")
 struct GuestComputedUniqueTests {
   /// Under each, two living tags collide whose names differ in case.
@@ -114,7 +109,7 @@ struct GuestComputedUniqueTests {
     let (a, _) = try collided(index)
     let rival = RowExplanation.Reference(table: "tag", columns: ["id"], values: ["1"])
     let row = try await a.replica.explain("tag", key: ["2"])
-    #expect(row.standing == .quarantined(.unique([rival])))
+    #expect(row.standing == .quarantined(.displaced, [rival]))
   }
 
   /// Readers of a pool may write nowhere, and a file is read without its app.
@@ -127,7 +122,7 @@ struct GuestComputedUniqueTests {
       let pool = try DatabasePool(path: path)
       try a.database.backup(to: pool)
       let file = try DatabaseFileRow(path: path, table: "tag", key: ["2"])
-      #expect(try file.explanation().standing == .quarantined(.unique([rival])))
+      #expect(try file.explanation().standing == .quarantined(.displaced, [rival]))
       let diagnosis = try pool.read { try DatabaseDiagnosis($0) }
       #expect(diagnosis.findings.filter { $0.check != "held" }.isEmpty)
     }

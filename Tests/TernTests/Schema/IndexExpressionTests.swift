@@ -224,10 +224,10 @@ struct IndexExpressionTests {
   {
     let database = try database(Index("name) WHERE (hidden IS NULL AND deleted = 0"))
     try database.read { db in
-      var inspection = TableInspection(db: db, declared: schema.tables[0])
-      #expect(throws: SchemaError.self) { try inspection.shape() }
-      inspection.pointer = "HIDDEN"
-      let shape = try inspection.shape()
+      var table = schema.tables[0]
+      #expect(throws: SchemaError.self) { try TableInspection(db: db, declared: table).shape() }
+      table.collisions = .fold(into: "HIDDEN")
+      let shape = try TableInspection(db: db, declared: table).shape()
       let unique = try #require(shape.uniques.first)
       #expect(unique.columns.map(\.name) == ["name", "hidden", "deleted"])
       let scratch = try UniqueScratch(shape)
@@ -240,9 +240,9 @@ struct IndexExpressionTests {
     }
     let other = try self.database(Index("hidden) WHERE (hidden IS NULL"))
     try other.read { db in
-      var inspection = TableInspection(db: db, declared: schema.tables[0])
-      inspection.pointer = "hidden"
-      #expect(throws: SchemaError.self) { try inspection.shape() }
+      var table = schema.tables[0]
+      table.collisions = .fold(into: "hidden")
+      #expect(throws: SchemaError.self) { try TableInspection(db: db, declared: table).shape() }
     }
   }
 }
