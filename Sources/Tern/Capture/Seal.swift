@@ -89,89 +89,112 @@ struct Seal {
 
   // MARK: - Rows
 
+  /// What goes on from note to note of one table.
+  private struct OpenTable: ~Copyable {
+    let sql: TableSQL
+    let scan: FastStatement
+    var states: StateBatch
+    var row: NotedRow
+    var known: KnownNotes
+    /// Whether the body has its heading.
+    var isOpen = false
+    /// Keys that were quarantined until this seal.
+    var shownAgain: Set<[UInt8]> = []
+    var hasMigrated = false
+    var children: ChildSearch?
+
+    /// The row's state before its note.
+    mutating func state(_ hash: UInt64, in transaction: StoreTransaction) throws -> RowState? {
+      guard states.mayHold(hash) else { return try scan.state(from: row.stateColumn) }
+      // The scan met the row as it was before.
+      try states.flush()
+      return try transaction.states.state(of: row.key, sql)
+    }
+
+    mutating func noteChildrenLeft(in transaction: StoreTransaction) throws {
+      if children == nil { children = try ChildSearch(transaction, sql.shape) }
+      if try children!.isLeft(row.packedKey, isGone: !row.exists) {
+        try transaction.held.noteGoneParent(sql.shape.id, row.packedKey)
+      }
+    }
+  }
+
   private mutating func sealTable(_ index: Int) throws {
     let sql = transaction.sql[index]
     let shape = sql.shape
     if transaction.large.hasRows { try transaction.large.noteAgain(sql) }
     let scan = try transaction.statement(sql.scanNotes)
-    var states = try StateBatch(transaction, sql)
     defer { scan.reset() }
-    var row = NotedRow(shape: shape, scan: scan, stamp: stamp, in: transaction)
-    var isOpen = false
+    var table = OpenTable(
+      sql: sql, scan: scan, states: try StateBatch(transaction, sql),
+      row: NotedRow(shape: shape, scan: scan, stamp: stamp, in: transaction),
+      known: KnownNotes(shape, hasHeld: hasHeld))
     var scanned = 0
-    var known = KnownNotes(shape, hasHeld: hasHeld)
-    /// Keys that were quarantined until this seal.
-    var shownAgain: Set<[UInt8]> = []
-    var hasMigrated = false
-    var children: ChildSearch?
-    while try row.step() {
+    while try table.row.step() {
       scanned += 1
       if Planted.isActive(.noteLost), (scanned + Int(time.milliseconds)) % 5 == 0 { continue }
-      if sql.settleKey != nil, row.exists, row.hasLookalikeKey {
-        lookalikes[index, default: []].append(row.packedKey)
+      if sql.settleKey != nil, table.row.exists, table.row.hasLookalikeKey {
+        lookalikes[index, default: []].append(table.row.packedKey)
       }
-      if known.contains(row) { continue }
-      let hash = row.packedKey.withUnsafeBytes { KeyHash.of($0) }
-      let old: RowState?
-      if states.mayHold(hash) {
-        // The scan met the row as it was before.
-        try states.flush()
-        old = try transaction.states.state(of: row.key, sql)
-      } else {
-        old = try scan.state(from: row.stateColumn)
-      }
-      if hasHeld { try transaction.held.wake(shape.id, row.packedKey) }
+      if table.known.contains(table.row) { continue }
+      let key = table.row.packedKey
+      let hash = key.withUnsafeBytes { KeyHash.of($0) }
+      let old = try table.state(hash, in: transaction)
+      if hasHeld { try transaction.held.wake(shape.id, key) }
       // A row that is quarantined is absent from its table without having been deleted.
-      let isHeld = hasHeld ? try transaction.held.holds(shape.id, row.packedKey) : false
-      if isHeld, !row.exists, try !transaction.held.isToGo(shape.id, row.packedKey) { continue }
+      let isHeld = hasHeld ? try transaction.held.holds(shape.id, key) : false
+      if isHeld, !table.row.exists, try !transaction.held.isToGo(shape.id, key) { continue }
       // Each of its notes was written without what was held.
-      let wasHeld = isHeld || hasHeld && shownAgain.contains(row.packedKey)
-      let changed = try row.change(from: old, wasHeld: wasHeld, sequence: author.stored + 1)
-      known.insert(row)
-      if hasMigrated, row.isInsertedAfterAll {
-        try transaction.migrated.forget(shape.id, row.packedKey, from: firstSequence)
+      let wasHeld = isHeld || hasHeld && table.shownAgain.contains(key)
+      let changed = try table.row.change(from: old, wasHeld: wasHeld, sequence: author.stored + 1)
+      table.known.insert(table.row)
+      if table.hasMigrated, table.row.isInsertedAfterAll {
+        try transaction.migrated.forget(shape.id, key, from: firstSequence)
       }
       // Also of a row that came and went: its children can be there still.
-      if !row.exists || hasConvertedReferences {
-        if children == nil { children = try ChildSearch(transaction, shape) }
-        if try children!.isLeft(row.packedKey, isGone: !row.exists) {
-          try transaction.held.noteGoneParent(shape.id, row.packedKey)
-        }
+      if !table.row.exists || hasConvertedReferences {
+        try table.noteChildrenLeft(in: transaction)
       }
-      guard let state = changed else {
-        if isHeld { try showAgain(row, &shownAgain, shape) }
-        restore(row.lost, of: row, in: index)
-        continue
-      }
-      transaction.recorder?.note(shape.id, row.packedKey, isLocal: true)
-      // No peer would take it, nor anything behind it.
-      if row.isTooLarge || state.lastLife > BodyLimit.life {
-        try transaction.large.leaveOut(row.packedKey, row.note.columns, of: shape.id)
-        continue
-      }
-      if !isOpen { try open(sql) }
-      isOpen = true
-      body.append(raw: row.encoded.bytes)
-      try states.put(state, key: row.keyValues, hash: hash)
-      if row.isMigrated {
-        hasMigrated = true
-        try transaction.migrated.note(shape.id, row.packedKey, sequence: author.stored + 1)
-      }
-      if isHeld { try showAgain(row, &shownAgain, shape) }
-      if row.exists, old?.isDeleted ?? false {
-        try transaction.held.drop(in: .kept, shape.id, row.packedKey)
-      }
-      if state.isDeleted { try keepGone(sql, row, state) }
-      restore(row.lost, of: row, in: index)
+      if let changed, try !append(changed, after: old, hash, &table) { continue }
+      if isHeld { try showAgain(table.row, &table.shownAgain, shape) }
+      restore(table.row.lost, of: table.row, in: index)
       if body.count > SyncOperation.Limit.fragmentBytes {
         body.appendEndOfBlock()
-        isOpen = false
+        table.isOpen = false
         try cut(continues: true)
       }
     }
-    try states.flush()
-    if isOpen { body.appendEndOfBlock() }
+    try table.states.flush()
+    if table.isOpen { body.appendEndOfBlock() }
     if shape.pointer != nil { try lookAtFolded(sql) }
+  }
+
+  /// Puts a row's change into the body, and its state into the store.
+  ///
+  /// - Returns: `false` for one that no operation can hold.
+  private mutating func append(
+    _ state: RowState, after old: RowState?, _ hash: UInt64, _ table: inout OpenTable
+  ) throws -> Bool {
+    let (row, shape) = (table.row, table.sql.shape)
+    transaction.recorder?.note(shape.id, row.packedKey, isLocal: true)
+    // No peer would take it, nor anything behind it.
+    if row.isTooLarge || state.lastLife > BodyLimit.life {
+      try transaction.large.leaveOut(row.packedKey, row.note.columns, of: shape.id)
+      return false
+    }
+    if !table.isOpen { try open(table.sql) }
+    table.isOpen = true
+    body.append(raw: row.encoded.bytes)
+    try table.states.put(state, key: row.keyValues, hash: hash)
+    if row.isMigrated {
+      table.hasMigrated = true
+      try transaction.migrated.note(shape.id, row.packedKey, sequence: author.stored + 1)
+    }
+    if row.exists, old?.isDeleted ?? false {
+      try transaction.held.drop(in: .kept, shape.id, row.packedKey)
+    }
+    if state.isDeleted { try keepGone(table.sql, row, state) }
+    return true
   }
 
   /// A row may have come that points to another, and with several UNIQUE indexes one that others

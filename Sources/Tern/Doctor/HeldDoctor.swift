@@ -109,7 +109,9 @@ struct HeldDoctor {
     _ key: [UInt8], _ place: DatabaseFinding.Place, _ writer: TableWriter
   ) throws {
     let content = try writer.read(key)
-    let winner = try content.flatMap { try writer.winner(over: key, content: $0) }
+    let winner = try content.flatMap {
+      try RivalSearch(writer: writer).winner(over: key, content: $0)
+    }
     if writer.folds, try winner == nil || writer.pointer(of: key) != winner {
       try findings.add(
         .heldStands, "the row points to another than the one that it collides with", at: place)

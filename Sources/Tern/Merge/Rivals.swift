@@ -4,6 +4,26 @@ import TernDatabase
 extension TableWriter {
   /// The keys of the rows in the table that keep out one with this key and content.
   func rivals(of key: [UInt8], content: [String: SQLiteValue]) throws -> [[UInt8]] {
+    try RivalSearch(writer: self).rivals(of: key, content: content)
+  }
+}
+
+/// Looks for the rows that have the places which a row would have in the UNIQUE indexes of its
+/// table.
+struct RivalSearch {
+  let writer: TableWriter
+  private var sql: TableSQL { writer.sql }
+  private var transaction: StoreTransaction { writer.transaction }
+
+  /// The row that another is folded into: the earliest of its rivals.
+  func winner(over key: [UInt8], content: [String: SQLiteValue]) throws -> [UInt8]? {
+    let rivals = try rivals(of: key, content: content)
+    if rivals.count < 2 { return rivals.first }
+    return try rivals.map { (key: $0, creation: try writer.creation(of: $0)) }
+      .min { $0.creation < $1.creation }?.key
+  }
+
+  fileprivate func rivals(of key: [UInt8], content: [String: SQLiteValue]) throws -> [[UInt8]] {
     let values = try sql.shape.values(key, content)
     var found: Set<[UInt8]> = []
     for (number, unique) in sql.shape.uniques.enumerated() {
@@ -36,8 +56,8 @@ extension TableWriter {
   private func rivals(inComputed number: Int, of values: [String: SQLiteValue]) throws
     -> FastStatement?
   {
-    let scratch = try scratch ?? UniqueScratch(sql.shape)
-    self.scratch = scratch
+    let scratch = try writer.scratch ?? UniqueScratch(sql.shape)
+    writer.scratch = scratch
     let unique = sql.shape.uniques[number]
     guard let computed = unique.computed else { return nil }
     var complete = values

@@ -1,9 +1,9 @@
 import TernCore
 import TernDatabase
 
-/// Rows that lose in UNIQUE, of tables that fold: each stays in its table and points to the earliest
-/// of the rows that have the places it would have. A pointer is no reference, so that nothing
-/// depends on it but what this says.
+/// Rows that lose in UNIQUE, of tables that fold: each stays in its table and points to the
+/// earliest of the rows that have the places it would have. A pointer is no reference, so that
+/// nothing depends on it but what this says.
 extension Settlement {
   /// Has the folded rows looked at that may have another rival than before. With one UNIQUE index
   /// whatever comes collides with the row that they wait for.
@@ -64,7 +64,7 @@ extension Settlement {
         let row = RowID(table: sql.shape.id, key: key)
         guard try transaction.held.reason(of: row) == .folded else { continue }
         if let content = try writer.read(key) {
-          if let winner = try writer.winner(over: key, content: content) {
+          if let winner = try RivalSearch(writer: writer).winner(over: key, content: content) {
             if try writer.pointer(of: key) != winner { _ = try writer.point(key, to: winner) }
           } else {
             try writer.hold(key, .unique, adding: [:])

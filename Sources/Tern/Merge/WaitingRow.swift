@@ -83,14 +83,6 @@ extension TableWriter {
   func creation(of key: [UInt8]) throws -> Creation {
     Creation(try state(of: key), key: key, authors: transaction.authors)
   }
-
-  /// The row that another is folded into: the earliest of its rivals.
-  func winner(over key: [UInt8], content: [String: SQLiteValue]) throws -> [UInt8]? {
-    let rivals = try rivals(of: key, content: content)
-    if rivals.count < 2 { return rivals.first }
-    return try rivals.map { (key: $0, creation: try creation(of: $0)) }
-      .min { $0.creation < $1.creation }?.key
-  }
 }
 
 extension TableShape {

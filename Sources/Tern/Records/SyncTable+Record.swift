@@ -18,7 +18,8 @@ extension SyncTable {
   ///   Book.self, merge: [Book.Columns.timesScanned: .counter], local: [Book.Columns.isOpen])
   /// ```
   ///
-  /// - Parameters: as ``init(_:merge:deletes:local:collisions:automatic:formerColumnNames:formerNames:)``.
+  /// - Parameters: as
+  ///   ``init(_:merge:deletes:local:collisions:automatic:formerColumnNames:formerNames:)``.
   public init<Record: TableRecord>(
     _ type: Record.Type, merge: KeyValuePairs<any ColumnExpression, MergeRule> = [:],
     deletes: DeleteRule = .deleteWins, local: [any ColumnExpression] = [],
@@ -38,7 +39,7 @@ extension SyncTable {
 }
 
 extension CollisionRule {
-  /// ``fold(into:)-(String)`` by a record's column.
+  /// The same by a record's column.
   public static func fold(into column: any ColumnExpression) -> CollisionRule {
     fold(into: column.name)
   }

@@ -9,7 +9,7 @@ extension TableWriter {
   ///
   /// - Returns: why the table refuses that.
   func point(_ key: [UInt8], to other: [UInt8]?) throws -> HeldReason? {
-    if let reason = try put(key, try pointing(to: other), .update) { return reason }
+    if let reason = try put(key, sql.shape.pointing(to: other), .update) { return reason }
     try noteWritten(key)
     return nil
   }
@@ -23,20 +23,16 @@ extension TableWriter {
         + "AND \(pointer.quoted) IS NOT NULL")
     _ = try bind(key, to: read)
     defer { read.reset() }
-    return try read.step() ? Self.packed(read.value(0)) : nil
+    return try read.step() ? PackedKey.bytes(of: [read.value(0).inKey.value ?? .null]) : nil
   }
+}
 
-  /// What a row is given to point to another, by column.
+extension TableShape {
+  /// What a row has that points to another, or to none.
   func pointing(to other: [UInt8]?) throws -> [String: SQLiteValue] {
-    guard let pointer = sql.shape.pointer else { return [:] }
+    guard let pointer else { return [:] }
     return [
       pointer: try other.map { try $0.withUnsafeBytes { try PackedKey.values($0)[0] } } ?? .null
     ]
-  }
-
-  private static func packed(_ value: WireValue) -> [UInt8] {
-    var writer = ByteWriter()
-    writer.append(value.inKey)
-    return writer.bytes
   }
 }

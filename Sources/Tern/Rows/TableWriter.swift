@@ -105,7 +105,7 @@ final class TableWriter {
     transaction.recorder?.note(sql.shape.id, key, isLocal: false)
   }
 
-  /// Tells of the rows of ``show(_:content:)`` that have not gone again.
+  /// Tells of the rows of ``show(_:content:folded:)`` that have not gone again.
   func tellShown() {
     for key in shown { tell(key) }
     shown.removeAll()
@@ -201,7 +201,8 @@ final class TableWriter {
     -> (reason: HeldReason, content: [String: SQLiteValue])?
   {
     let content = withLocals(content, of: key)
-    let written = try winner.map { try pointing(to: $0).merging(content) { $1 } } ?? content
+    let written =
+      try winner.map { try sql.shape.pointing(to: $0).merging(content) { $1 } } ?? content
     if let reason = try put(key, written, .upsert) { return (reason, content) }
     shown.insert(key)
     try noteTouched(key)

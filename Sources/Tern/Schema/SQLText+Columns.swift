@@ -52,8 +52,9 @@ extension SQLText {
 extension SQLText {
   /// The column that has to be NULL for a row to be in the index, where its WHERE begins with that.
   func indexPointer() -> String? {
-    guard let condition = indexParts()?.condition, condition.count >= 3 else { return nil }
-    let words = tokens[condition]
+    guard let condition = indexParts()?.condition else { return nil }
+    let words = withoutParentheses(tokens[condition])
+    guard words.count >= 3 else { return nil }
     let (start, end) = (words.startIndex, words.startIndex + 3)
     guard words[start].kind != .symbol, words[start + 1].isWord("is"),
       words[start + 2].isWord("null")
@@ -65,5 +66,13 @@ extension SQLText {
       if isEither { return nil }
     }
     return words[start].name
+  }
+
+  /// Without those that stand around all of it.
+  private func withoutParentheses(_ words: ArraySlice<Token>) -> ArraySlice<Token> {
+    guard let first = words.first, first.isSymbol("("),
+      words.firstIndex(where: { $0.isSymbol(")") && $0.depth == first.depth }) == words.endIndex - 1
+    else { return words }
+    return withoutParentheses(words.dropFirst().dropLast())
   }
 }

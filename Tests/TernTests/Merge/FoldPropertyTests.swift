@@ -143,88 +143,85 @@ private struct Model {
   var tags: [String: String?] = [:]
   var uses: Set<String> = []
 
-  private struct Name: Hashable {
-    let table: String
-    let key: SQLiteValue
-  }
-
   init(_ state: [CanonicalRow]) {
-    func name(_ row: CanonicalRow) -> Name { Name(table: row.table, key: row.key[0]) }
-    func value(_ row: CanonicalRow, _ column: String) -> SQLiteValue {
-      row.cells[column]?.value ?? .null
-    }
-    func caseless(_ value: SQLiteValue) -> SQLiteValue {
-      value.string.map { .string($0.uppercased()) } ?? value
-    }
-    func parents(_ row: CanonicalRow) -> [Name] {
-      let references =
-        switch row.table {
-        case "tag":
-          [
-            Name(table: "shelf", key: value(row, "shelf")),
-            Name(table: "tag", key: value(row, "above")),
-          ]
-        case "use": [Name(table: "tag", key: value(row, "tag"))]
-        default: [Name]()
-        }
-      return references.filter { $0.key != .null }
-    }
-    func places(_ row: CanonicalRow) -> [[SQLiteValue]] {
-      let all: [[SQLiteValue]] =
-        switch row.table {
-        case "shelf": [["shelf", value(row, "name")]]
-        case "tag": [["name", caseless(value(row, "name"))], ["code", value(row, "code")]]
-        default: []
-        }
-      return all.filter { !$0.contains(.null) }
-    }
-    func standing(_ rows: [CanonicalRow]) -> [CanonicalRow] {
-      let names = Set(rows.map(name))
-      let rest = rows.filter { parents($0).allSatisfy(names.contains) }
-      return rest.count == rows.count ? rest : standing(rest)
-    }
-    let candidates = state.filter { row in
-      guard row.life % 2 == 1, row.author != nil else { return false }
-      return value(row, "note") == .null || value(row, "code") == .null
-        || value(row, "note") != value(row, "code")
-    }
-    var taken: [[SQLiteValue]: CanonicalRow] = [:]
-    var rivals: [Name: [Name]] = [:]
-    var contenders: [CanonicalRow] = []
-    let walked = standing(candidates).sorted {
+    let walked = Self.standing(state.filter(\.isAccepted)).sorted {
       ($0.time, $0.author!, $0.key[0]) < ($1.time, $1.author!, $1.key[0])
     }
+    var taken: [[SQLiteValue]: RowName] = [:]
+    var contenders: [CanonicalRow] = []
+    var losers: [CanonicalRow] = []
     for row in walked {
-      if places(row).allSatisfy({ taken[$0] == nil }) {
-        for place in places(row) { taken[place] = row }
+      if row.places.allSatisfy({ taken[$0] == nil }) {
+        for place in row.places { taken[place] = row.name }
         contenders.append(row)
       } else if row.table == "tag" {
         contenders.append(row)
-        rivals[name(row)] = []
+        losers.append(row)
       }
     }
-    let order = Dictionary(uniqueKeysWithValues: walked.enumerated().map { (name($1), $0) })
-    for row in contenders where rivals[name(row)] != nil {
-      rivals[name(row)] = places(row).compactMap { taken[$0].map(name) }.sorted {
-        order[$0]! < order[$1]!
-      }
-    }
-    // Of these the greatest set in which every row has its parents, and every loser a winner.
-    var stand = contenders
-    while true {
-      let names = Set(stand.map(name))
-      let rest = stand.filter { row in
-        parents(row).allSatisfy(names.contains)
-          && rivals[name(row)].map { $0.contains(where: names.contains) } ?? true
-      }
-      if rest.count == stand.count { break }
-      stand = rest
-    }
-    let shown = Set(stand.map(name))
+    let order = Dictionary(uniqueKeysWithValues: walked.enumerated().map { ($1.name, $0) })
+    let rivals = Dictionary(
+      uniqueKeysWithValues: losers.map { row in
+        (row.name, row.places.compactMap { taken[$0] }.sorted { order[$0]! < order[$1]! })
+      })
+    let stand = Self.standing(contenders, rivals)
+    let shown = Set(stand.map(\.name))
     for row in stand {
       if row.table == "use" { uses.insert(row.key[0].string!) }
       guard row.table == "tag" else { continue }
-      tags[row.key[0].string!] = .some(rivals[name(row)]?.first(where: shown.contains)?.key.string)
+      tags[row.key[0].string!] = .some(rivals[row.name]?.first(where: shown.contains)?.key.string)
     }
+  }
+
+  /// The greatest set in which every row has its parents, and every loser a winner.
+  private static func standing(_ rows: [CanonicalRow], _ rivals: [RowName: [RowName]] = [:])
+    -> [CanonicalRow]
+  {
+    let names = Set(rows.map(\.name))
+    let rest = rows.filter { row in
+      row.parents.allSatisfy(names.contains)
+        && rivals[row.name].map { $0.contains(where: names.contains) } ?? true
+    }
+    return rest.count == rows.count ? rest : standing(rest, rivals)
+  }
+}
+
+private struct RowName: Hashable {
+  let table: String
+  let key: SQLiteValue
+}
+
+extension CanonicalRow {
+  fileprivate var name: RowName { RowName(table: table, key: key[0]) }
+
+  private func value(_ column: String) -> SQLiteValue { cells[column]?.value ?? .null }
+
+  /// Whether it is alive and whole, and CHECK takes it.
+  fileprivate var isAccepted: Bool {
+    guard life % 2 == 1, author != nil else { return false }
+    return value("note") == .null || value("code") == .null || value("note") != value("code")
+  }
+
+  fileprivate var parents: [RowName] {
+    let references =
+      switch table {
+      case "tag":
+        [RowName(table: "shelf", key: value("shelf")), RowName(table: "tag", key: value("above"))]
+      case "use": [RowName(table: "tag", key: value("tag"))]
+      default: [RowName]()
+      }
+    return references.filter { $0.key != .null }
+  }
+
+  /// What it has in UNIQUE indexes.
+  fileprivate var places: [[SQLiteValue]] {
+    let named = value("name").string.map { SQLiteValue.string($0.uppercased()) } ?? .null
+    let all: [[SQLiteValue]] =
+      switch table {
+      case "shelf": [["shelf", value("name")]]
+      case "tag": [["name", named], ["code", value("code")]]
+      default: []
+      }
+    return all.filter { !$0.contains(.null) }
   }
 }
