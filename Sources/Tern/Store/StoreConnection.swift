@@ -8,8 +8,8 @@ import TernDatabase
 final class StoreConnection {
   let db: Database
   let tables: StoreTables
-  /// Of the connection, where it is the one that writes. It outlives a rollback, so it is given
-  /// nothing that was prepared behind a table that this transaction made.
+  /// Of the connection, where it is the one that writes. It outlives a rollback, so that another
+  /// takes its place once this transaction has made a table.
   private var memory: StatementMemory?
   /// Whether this transaction made a table. SQLite's number of the schema is then one that comes
   /// again for another schema, if this is rolled back.
@@ -21,8 +21,14 @@ final class StoreConnection {
 
   func statement(_ sql: String) throws -> FastStatement {
     guard let memory else { return try FastStatement(db, text(of: sql)) }
-    // The text of one that makes a table lets go of the memory.
-    return try memory.statement(db, sql) { try (text(of: $0), self.memory != nil) }
+    // The text of one that makes a table puts another memory in its place.
+    return try memory.statement(db, sql) { try (text(of: $0), self.memory === memory) }
+  }
+
+  /// A table that was made in one that is rolled back is gone, and what was prepared with it.
+  func inSavepoint(_ body: () throws -> Database.TransactionCompletion) throws {
+    defer { if hasMadeTables { memory = StatementMemory() } }
+    try db.inSavepoint(body)
   }
 
   func count(_ table: String) throws -> Int {
@@ -64,7 +70,7 @@ final class StoreConnection {
   }
 
   private func make(_ table: RareTable) throws {
-    (memory, hasMadeTables) = (nil, true)
+    (memory, hasMadeTables) = (StatementMemory(), true)
     for statement in table.creation { try db.execute(sql: statement) }
   }
 }

@@ -62,7 +62,7 @@ extension KeptRows {
         try store.access.write { transaction in
           _ = try Seal.run(in: transaction)
           var restored: RestoredRows?
-          try transaction.db.inSavepoint {
+          try transaction.connection.inSavepoint {
             restored = try KeptRows(transaction: transaction, file: file).restore()
             try check()
             return isPreview ? .rollback : .commit

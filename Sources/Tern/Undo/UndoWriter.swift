@@ -183,7 +183,7 @@ struct UndoWriter {
 
   private func isRefusedByItsTable(_ write: Write) throws -> Bool {
     var isRefused = false
-    try transaction.db.inSavepoint {
+    try transaction.connection.inSavepoint {
       isRefused = try transaction.db.withoutForeignKeys {
         try transaction.triggers.withoutTriggers {
           try run(write) { try $0.runUnlessRefused() } != nil

@@ -23,7 +23,7 @@ struct UndoWriting {
       plan.write.map { (write: $0, row: row) }
     }
     var isWhole = false
-    try transaction.db.inSavepoint {
+    try transaction.connection.inSavepoint {
       var writer = UndoWriter(transaction, writes)
       let kept = Dictionary(uniqueKeysWithValues: try writer.run().map { ($0.row.id, $0.reason) })
       for (index, row) in rows.enumerated() {
