@@ -12,7 +12,8 @@ extension DiagnosisCheck {
     case .integrity:
       "copy the file, restore it from a backup or with `sqlite3 FILE .recover`, and look again"
     case .references:
-      "write the parents that are missing, or delete these rows, with the app or the server stopped"
+      "look for the parents in the inbox, from where they may come back; write those that are "
+        + "missing, or delete these rows, with the app or the server stopped"
     case .newerFormat: "update the app or this program, and look again"
     case .olderFormat:
       "sync it with the Tern that made it, then drop the tables that it names and open it anew"
