@@ -56,6 +56,7 @@ extension Settlement {
   ///
   /// - Returns: whether any is.
   func settlePointers() throws -> Bool {
+    if Planted.isActive(.pointersLeft) { return false }
     var hasHeld = false
     for sql in transaction.sql where sql.shape.pointer != nil {
       guard try transaction.held.hasRows() else { return hasHeld }

@@ -20,6 +20,7 @@ extension Settlement {
     let row = RowID(table: sql.shape.id, key: key)
     guard let reason = try transaction.held.reason(of: row) else { return }
     if reason == .folded {
+      if Planted.isActive(.foldedNotWoken) { return try transaction.held.setWaits(row, on: []) }
       let rivals = try writer(sql).read(key).map { try writer(sql).rivals(of: key, content: $0) }
       return try transaction.held.setWaits(
         row, on: Set((rivals ?? []).map { RowID(table: row.table, key: $0) }))

@@ -24,6 +24,7 @@ extension HeldTable {
 
   /// Has the next settlement look at the folded rows of a table.
   func wakeFolded(_ table: Int64) throws {
+    if Planted.isActive(.foldedUnsought) { return }
     let wake = try statement(
       tables.statements.wakeAll + " AND tbl = ? AND reason = '\(HeldReason.folded)'")
     wake.bind(1, table)

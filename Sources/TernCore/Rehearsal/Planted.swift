@@ -108,6 +108,12 @@ package enum Planted: String, CaseIterable, Sendable {
   case whereOneSided
   /// An update of a column in a UNIQUE index's WHERE has no note of what its REPLACE removes.
   case replaceBlind
+  /// A folded row goes on pointing to one that the end of its settlement took out of its table.
+  case pointersLeft
+  /// A folded row is not looked at when the row that it points to changes or goes.
+  case foldedNotWoken
+  /// Nor when, in a table of several UNIQUE indexes, another comes that it should point to.
+  case foldedUnsought
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -195,7 +201,8 @@ package enum Planted: String, CaseIterable, Sendable {
   ]
   /// Those that drawn schemas and their migrations catch: the simulation has none of their kind.
   package static let ofSchemas: [Planted] = [
-    .adoptionForgotten, .whereOneSided, .replaceBlind,
+    .adoptionForgotten, .whereOneSided, .replaceBlind, .pointersLeft, .foldedNotWoken,
+    .foldedUnsought,
   ]
   /// Those of a server that its own tests catch: no simulated space is full.
   package static let ofServers: [Planted] = [.quotaPacked]

@@ -8,7 +8,7 @@ extension DrawnSchema {
   /// - Returns: the statements that take a database there. Devices run them at any time.
   mutating func migrate(using random: inout SeededGenerator) -> [String] {
     let number = tables.indices.randomElement(using: &random)!
-    switch Int.random(in: 0..<12, using: &random) {
+    switch Int.random(in: 0..<14, using: &random) {
     case 0...2: return addColumn(to: number, &random)
     case 3, 4: return dropColumn(of: number, &random) ?? addColumn(to: number, &random)
     case 5: return renameColumn(of: number, &random) ?? addColumn(to: number, &random)
@@ -16,6 +16,7 @@ extension DrawnSchema {
     case 7, 8: return rebuild(number, &random)
     case 9: return writeLocally(number, &random) ?? addColumn(to: number, &random)
     case 10: return addTable(&random)
+    case 11, 12: return beginFolding() ?? addTable(&random)
     default:
       guard let later = tables.firstIndex(where: { !$0.isSynced }) else { return addTable(&random) }
       // What each device has in it is adopted.
@@ -35,7 +36,7 @@ extension DrawnSchema {
     guard
       let column = table.columns.filter({
         isKept($0.rule) && $0.parent == nil && !$0.isUnique && !$0.isChecked
-          && !table.computes($0)
+          && !table.computes($0) && !$0.isPointer
       }).randomElement(using: &random)
     else { return rebuild(number, &random) }
     // The sum stays in the state, so the doctor tells of the column until it is written.
@@ -97,7 +98,13 @@ extension DrawnSchema {
     tables[number].columns.remove(at: index)
     // SQLite drops no column that a constraint names.
     var isNamed = column.parent != nil || column.isChecked
-    var gone = tables[number].uniques.filter { $0.names(column.id) }
+    // Every UNIQUE index names the column by which rows are folded.
+    var gone = tables[number].uniques.filter { column.isPointer || $0.names(column.id) }
+    var alone = column.isUnique ? [column] : []
+    if column.isPointer {
+      alone = tables[number].columns.filter(\.isUnique)
+      for index in tables[number].columns.indices { tables[number].columns[index].isUnique = false }
+    }
     if let lower = tables[number].lower, lower.of == column.id {
       gone += tables[number].uniques.filter { $0.names(lower.id) && !$0.names(column.id) }
       tables[number].lower = nil
@@ -105,7 +112,7 @@ extension DrawnSchema {
     }
     tables[number].uniques.removeAll { unique in gone.contains { $0.id == unique.id } }
     if isNamed || random.happens(0.3) { return dropped + rebuilt(number) + triggerTexts }
-    let indexes = (column.isUnique ? [Self.indexName(column)] : []) + gone.map(\.indexName)
+    let indexes = alone.map(Self.indexName) + gone.map(\.indexName)
     return dropped + indexes.map { "DROP INDEX \($0)" }
       + ["ALTER TABLE \(tables[number].quoted) DROP COLUMN \(column.quoted)"] + triggerTexts
   }
@@ -158,7 +165,7 @@ extension DrawnSchema {
   private mutating func writeLocally(
     _ number: Int, _ random: inout SeededGenerator
   ) -> [String]? {
-    guard let column = tables[number].columns.first(where: \.isLocal) else { return nil }
+    guard let column = tables[number].columns.first(where: \.isOwn) else { return nil }
     let update = "UPDATE \(tables[number].quoted) SET \(column.quoted) = 'migrated'"
     return droppedTriggers + [update] + triggerTexts
   }

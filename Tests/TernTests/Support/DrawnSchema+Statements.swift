@@ -16,13 +16,13 @@ extension DrawnSchema {
     func sets(_ columns: [Column]) -> String {
       columns.map { "\($0.quoted) = \(value($0, isNew: false))" }.joined(separator: ", ")
     }
-    func some() -> [Column] {
-      table.columns.shuffled(using: &random)
-        .prefix(.random(in: 1...max(1, table.columns.count), using: &random)).map { $0 }
+    func some(_ columns: [Column]) -> [Column] {
+      columns.shuffled(using: &random)
+        .prefix(.random(in: 1...max(1, columns.count), using: &random)).map { $0 }
     }
     let clause = ["", "", "OR REPLACE ", "OR IGNORE ", "OR FAIL "].randomElement(using: &random)!
     func insert() -> String {
-      let chosen = table.keys + (table.columns.isEmpty ? [] : some())
+      let chosen = table.keys + some(table.columns)
       let names = chosen.map(\.quoted).joined(separator: ", ")
       let rows = (0...Int.random(in: 0...2, using: &random)).map { _ in
         "(\(chosen.map { value($0, isNew: true) }.joined(separator: ", ")))"
@@ -32,15 +32,17 @@ extension DrawnSchema {
     if let flag = table.columns.first(where: \.isFlag), random.happens(0.2) {
       return "UPDATE \(clause)\(table.quoted) SET \(sets([flag])) WHERE \(match())"
     }
+    // Of one that an app writes alone nothing is noted.
+    let changing = table.columns.filter { !$0.isPointer }
     switch Int.random(in: 0..<10, using: &random) {
     case 0...3: return "INSERT \(clause)\(insert())"
-    case 4 where !table.columns.isEmpty:
-      return "INSERT \(insert()) ON CONFLICT DO UPDATE SET \(sets(some()))"
+    case 4 where !changing.isEmpty:
+      return "INSERT \(insert()) ON CONFLICT DO UPDATE SET \(sets(some(changing)))"
     case 5,
-      6 where !table.columns.isEmpty:
-      return "UPDATE \(clause)\(table.quoted) SET \(sets(some())) WHERE \(match())"
-    case 7 where !table.columns.isEmpty:
-      return "UPDATE \(clause)\(table.quoted) SET \(sets(some()))"
+      6 where !changing.isEmpty:
+      return "UPDATE \(clause)\(table.quoted) SET \(sets(some(changing))) WHERE \(match())"
+    case 7 where !changing.isEmpty:
+      return "UPDATE \(clause)\(table.quoted) SET \(sets(some(changing)))"
     case 8: return "UPDATE \(clause)\(table.quoted) SET \(sets([table.keys[0]])) WHERE \(match())"
     default: return "DELETE FROM \(table.quoted) WHERE \(match())"
     }

@@ -131,7 +131,7 @@ extension DrawnSchema {
     let table = tables[number]
     func add(_ work: Trigger.Work) { triggers.append(Trigger(table: number, work: work)) }
     if random.happens(0.5) { add(.mirror(isReplacing: random.happens(0.5))) }
-    if let local = table.columns.first(where: \.isLocal), random.happens(0.7) {
+    if let local = table.columns.first(where: \.isOwn), random.happens(0.7) {
       add(.local(column: local.id))
     }
     if let column = table.plain.randomElement(using: &random), random.happens(0.4) {

@@ -21,10 +21,14 @@ struct DrawnSchema {
     var isChecked = false
     /// Whether it says which rows a UNIQUE index is of.
     var isFlag = false
+    /// Whether it says into which row another is folded.
+    var isPointer = false
     /// Values of SQL that statements write; `{}` is the column itself.
     var values: [String]
 
     var quoted: String { name.quotedForSQL }
+    /// Whether it stays on its device, and the app writes it.
+    var isOwn: Bool { isLocal && !isPointer }
   }
 
   struct Table {
@@ -99,6 +103,7 @@ struct DrawnSchema {
             uniqueKeysWithValues: table.columns.compactMap { column in
               column.rule.map { (column.name, $0) }
             }), deletes: table.deletes, local: Set(table.columns.filter(\.isLocal).map(\.name)),
+          collisions: table.pointer.map { .fold(into: $0.name) } ?? .quarantine,
           formerColumnNames: renamed, formerNames: table.formerNames)
       })
   }
@@ -139,14 +144,15 @@ struct DrawnSchema {
     if let lower = table.lower { names[lower.id] = "lower" }
     return table.columns.filter(\.isUnique).map { column in
       "CREATE UNIQUE INDEX \(Self.indexName(column)) ON \(table.quoted) (\(column.quoted))"
-    } + table.uniques.map { $0.creation(on: table.quoted, names) }
+        + (table.pointer.map { " WHERE \($0.quoted) IS NULL" } ?? "")
+    } + table.uniques.map { $0.creation(on: table.quoted, names, pointer: table.pointer?.quoted) }
   }
 
   static func indexName(_ column: Column) -> String { "one in \(column.id)".quotedForSQL }
 
   // MARK: - Drawing
 
-  private mutating func numbered(_ column: Column) -> Column {
+  mutating func numbered(_ column: Column) -> Column {
     var column = column
     column.id = nextID
     nextID += 1
@@ -200,6 +206,7 @@ struct DrawnSchema {
     }
     if random.happens(0.2) { table.generated = random.happens(0.5) ? "STORED" : "VIRTUAL" }
     drawUniques(of: &table, &random)
+    if table.mayFold, random.happens(0.6) { addPointer(to: &table) }
     let rules: [DeleteRule] = [.deleteWins, .deleteWins, .updateWins, .lastWriter]
     table.deletes = rules.randomElement(using: &random)!
     return table

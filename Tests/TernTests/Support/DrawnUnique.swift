@@ -101,11 +101,18 @@ struct DrawnUnique {
   /// - Parameters:
   ///   - table: in quotes.
   ///   - names: by number, in quotes.
-  func creation(on table: String, _ names: [Int: String]) -> String {
+  ///   - pointer: the column by which rows are folded, in quotes.
+  func creation(on table: String, _ names: [Int: String], pointer: String? = nil) -> String {
     func named(_ text: String) -> String {
       names.reduce(text) { $0.replacing("‹\($1.key)›", with: $1.value) }
     }
-    let condition = condition.map { " WHERE \(named($0))" } ?? ""
+    var conditions = pointer.map { ["\($0) IS NULL"] } ?? []
+    if let condition {
+      let isEither = pointer != nil && condition.contains(" OR ")
+      conditions.append(isEither ? "(\(named(condition)))" : named(condition))
+    }
+    let condition =
+      conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
     return "CREATE UNIQUE INDEX \(indexName) ON \(table) "
       + "(\(terms.map(named).joined(separator: ", ")))\(condition)"
   }

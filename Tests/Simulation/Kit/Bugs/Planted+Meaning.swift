@@ -103,6 +103,10 @@ extension Planted {
       "a UNIQUE index's WHERE is not held against the rows that are found"
     case .replaceBlind:
       "an update of what a UNIQUE index's WHERE names has no note of what its REPLACE removes"
+    case .pointersLeft: "a folded row points to one that the end of its settlement took away"
+    case .foldedNotWoken: "a folded row is not looked at when the one that it points to changes"
+    case .foldedUnsought:
+      "a folded row is not looked at when another comes that it should point to"
     case .answerNotBelieved: "an answer does not correct a path without a route"
     }
   }
