@@ -67,7 +67,9 @@ struct HeldBench {
     try a.execute(rows("INSERT INTO topic (id, name) SELECT 'a' || value, 'name ' || value"))
     try b.execute(rows("INSERT INTO topic (id, name) SELECT 'b' || value, 'name ' || value"))
     let without = try Peer(3).writes(to: "topic")
-    try measure("sync") { try meet() }
+    // Here what came folds into what was there, and there it is the other way round.
+    try measure("merge") { try a.pull(from: b) }
+    try measure("merge-earlier") { try b.pull(from: a) }
     try expect(2 * count, "topic")
     report("write", try b.writes(to: "topic") / without)
     try a.execute("DELETE FROM topic WHERE sameAs IS NULL")
