@@ -175,25 +175,25 @@ struct Seal {
   private mutating func append(
     _ state: RowState, after old: RowState?, _ hash: UInt64, _ table: inout OpenTable
   ) throws -> Bool {
-    let (row, shape) = (table.row, table.sql.shape)
-    transaction.recorder?.note(shape.id, row.packedKey, isLocal: true)
+    let id = table.sql.shape.id
+    transaction.recorder?.note(id, table.row.packedKey, isLocal: true)
     // No peer would take it, nor anything behind it.
-    if row.isTooLarge || state.lastLife > BodyLimit.life {
-      try transaction.large.leaveOut(row.packedKey, row.note.columns, of: shape.id)
+    if table.row.isTooLarge || state.lastLife > BodyLimit.life {
+      try transaction.large.leaveOut(table.row.packedKey, table.row.note.columns, of: id)
       return false
     }
     if !table.isOpen { try open(table.sql) }
     table.isOpen = true
-    body.append(raw: row.encoded.bytes)
-    try table.states.put(state, key: row.keyValues, hash: hash)
-    if row.isMigrated {
+    body.append(raw: table.row.encoded.bytes)
+    try table.states.put(state, key: table.row.keyValues, hash: hash)
+    if table.row.isMigrated {
       table.hasMigrated = true
-      try transaction.migrated.note(shape.id, row.packedKey, sequence: author.stored + 1)
+      try transaction.migrated.note(id, table.row.packedKey, sequence: author.stored + 1)
     }
-    if row.exists, old?.isDeleted ?? false {
-      try transaction.held.drop(in: .kept, shape.id, row.packedKey)
+    if table.row.exists, old?.isDeleted ?? false {
+      try transaction.held.drop(in: .kept, id, table.row.packedKey)
     }
-    if state.isDeleted { try keepGone(table.sql, row, state) }
+    if state.isDeleted { try keepGone(table.sql, table.row, state) }
     return true
   }
 
