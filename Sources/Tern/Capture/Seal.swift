@@ -201,7 +201,7 @@ struct Seal {
   /// should point to.
   private func lookAtFolded(_ sql: TableSQL) throws {
     try PointedRows(transaction: transaction).adopt(sql, isNoted: true)
-    if sql.shape.uniques.count > 1 { try transaction.held.wakeFolded(sql.shape.id) }
+    try PointedRows(transaction: transaction).wake(sql)
   }
 
   private mutating func open(_ sql: TableSQL) throws {

@@ -12,7 +12,14 @@ extension InboxWriter {
     _ = try Seal.run(in: transaction)
     let (sql, row) = try Inbox(transaction).row(of: entry, for: .show)
     let values = try named(values, sql.shape)
-    if try TableWriter(transaction, sql, hasHeld: true).read(row.key) != nil {
+    let writer = try TableWriter(transaction, sql, hasHeld: true)
+    if let content = try writer.read(row.key) {
+      // Its table would take it, and the seal would fold it again.
+      if entry.kind == .folded,
+        let refusal = try collision(row, content.merging(values) { $1 }, writer)
+      {
+        throw refusal
+      }
       let names = values.keys.sorted()
       if !names.isEmpty { try write(sql.update(names), entry.key + names.map { values[$0]! }, sql) }
       return

@@ -72,7 +72,9 @@ final class KeptOutRows {
     let latest = state.flatMap { $0.latestStamp(authors: transaction.authors) }
     let defaults = try defaults(sql.shape)
     // Equal whether a default was written down or not, and before and after a column came.
-    let written = content.filter { $0.value != defaults[$0.key] }
+    // What stays on this device says nothing of the row to others, and the app may write it often.
+    let local = Set(sql.shape.localColumns)
+    let written = content.filter { !local.contains($0.key) && $0.value != defaults[$0.key] }
     return InboxEntry(
       id: InboxEntry.id(kind, sql.shape.name, id.key, HeldTable.bytes(of: written), rows),
       table: sql.shape.name,

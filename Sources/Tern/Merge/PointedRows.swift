@@ -13,6 +13,28 @@ struct PointedRows {
     }
   }
 
+  /// Has the next settlement look at the folded rows that collide with another row than the one
+  /// that they point to: it may be the earlier one. With one UNIQUE index there is none, for
+  /// whatever comes collides with the row that they wait for.
+  func wake(_ sql: TableSQL) throws {
+    if Planted.isActive(.foldedUnsought) { return }
+    guard let pointer = sql.shape.pointer, sql.shape.uniques.count > 1,
+      try transaction.held.hasRows()
+    else { return }
+    let key = sql.shape.keyColumns[0].quoted
+    let table = sql.shape.qualifiedName
+    let others = sql.shape.uniques.map { unique in
+      let matches = unique.matches("r", "l") + ["r.\(key) IS NOT l.\(pointer.quoted)"]
+      return "EXISTS (SELECT 1 FROM \(table) AS r WHERE \(matches.joined(separator: " AND ")))"
+    }
+    let select = try transaction.statement(
+      "SELECT l.\(key) FROM \(table) AS l WHERE l.\(pointer.quoted) IS NOT NULL "
+        + "AND (\(others.joined(separator: " OR ")))")
+    var keys: [[UInt8]] = []
+    try select.each { keys.append(select.packedKey(sql.shape)) }
+    for key in keys { try transaction.held.wake(sql.shape.id, key) }
+  }
+
   func unknown(_ sql: TableSQL, isNoted: Bool = false) throws -> [[UInt8]] {
     guard let pointer = sql.shape.pointer else { return [] }
     let key = sql.shape.keyColumns[0].quoted
@@ -24,5 +46,20 @@ struct PointedRows {
     return try keys.filter {
       try transaction.held.reason(of: RowID(table: sql.shape.id, key: $0)) == nil
     }
+  }
+}
+
+extension TableShape.Unique {
+  /// SQL that is true of a row in the index and another that may collide with it were it there.
+  fileprivate func matches(_ row: String, _ other: String) -> [String] {
+    guard let computed else {
+      return columns.map {
+        "\(row).\($0.name.quoted) = \(other).\($0.name.quoted) COLLATE \($0.collation.quoted)"
+      }
+    }
+    return (computed.condition.map { ["(\($0.of(row)))"] } ?? [])
+      + computed.terms.map {
+        "(\($0.expression.of(row))) COLLATE \($0.collation.quoted) = (\($0.expression.of(other)))"
+      }
   }
 }

@@ -5,11 +5,11 @@ import TernDatabase
 /// earliest of the rows that have the places it would have. A pointer is no reference, so that
 /// nothing depends on it but what this says.
 extension Settlement {
-  /// Has the folded rows looked at that may have another rival than before. With one UNIQUE index
-  /// whatever comes collides with the row that they wait for.
+  /// Has the folded rows looked at that may have another rival than before: also of tables that
+  /// this settlement alone wrote to, as where a parent came.
   func wakeFolded() throws {
-    for writer in writers.values where writer.folds && writer.sql.shape.uniques.count > 1 {
-      if writer.hasBeenTouched { try transaction.held.wakeFolded(writer.sql.shape.id) }
+    for writer in writers.values where writer.hasEverBeenTouched {
+      try PointedRows(transaction: transaction).wake(writer.sql)
     }
   }
 
@@ -37,6 +37,8 @@ extension Settlement {
   /// - Returns: whether the row is in its table, and not kept out by something else than UNIQUE.
   @discardableResult
   func fold(_ row: WaitingRow, into winner: [UInt8], _ writer: TableWriter) throws -> Bool {
+    // Most that are looked at again stay so, which is no write for triggers and observers.
+    if try row.isFolded && writer.pointer(of: row.key) == winner { return true }
     if try row.isFolded || writer.read(row.key) != nil {
       if let reason = try writer.point(row.key, to: winner) {
         try writer.hold(row.key, reason, adding: [:])

@@ -49,7 +49,6 @@ final class Settlement {
   func run() throws -> [Int64: TableWriter] {
     if try transaction.held.isUnsettled() { try takeGoneParents() }
     try wakeBelow()
-    try wakeFolded()
     try showHeld(transaction.sql)
     if !waiting.isEmpty {
       try holdOrphans()
@@ -59,6 +58,7 @@ final class Settlement {
       // Their parents have won or lost their places.
       try showHeld(transaction.sql.filter { !contested.contains($0.shape.id) })
     }
+    try wakeFolded()
     repeat { try holdOrphans() } while try settlePointers()
     try settleHeld()
     for writer in writers.values { writer.tellShown() }

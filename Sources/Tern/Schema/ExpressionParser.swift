@@ -269,13 +269,22 @@ struct ExpressionParser {
   }
 
   private mutating func signed() throws -> ExpressionValue {
-    if takeOperator(of: ["-", "+"]) != nil {
-      if let number = try takeNumber() { return number }
-      place -= 1
+    var isCalculated = false
+    while true {
+      let sign = place
+      var value: ExpressionValue?
+      if takeOperator(of: ["-", "+"]) != nil {
+        value = try takeNumber()
+        if value == nil { place = sign }
+      }
+      if value == nil, takeOperator(of: ["-", "~"]) != nil {
+        isCalculated = true
+        continue
+      }
+      let found = try value ?? operand()
+      if isCalculated { try checkInteger(found) }
+      return isCalculated ? .truth : found
     }
-    guard takeOperator(of: ["-", "~"]) != nil else { return try operand() }
-    try checkInteger(try signed())
-    return .truth
   }
 
   // MARK: - Operands

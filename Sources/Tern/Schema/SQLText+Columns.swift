@@ -50,29 +50,25 @@ extension SQLText {
 }
 
 extension SQLText {
-  /// The column that has to be NULL for a row to be in the index, where its WHERE begins with that.
+  /// The column that has to be NULL for a row to be in the index, where its WHERE begins with that,
+  /// in parentheses or not: GRDB puts each part of an AND into them.
   func indexPointer() -> String? {
-    guard let condition = indexParts()?.condition else { return nil }
-    let words = withoutParentheses(tokens[condition])
-    guard words.count >= 3 else { return nil }
-    let (start, end) = (words.startIndex, words.startIndex + 3)
-    guard words[start].kind != .symbol, words[start + 1].isWord("is"),
-      words[start + 2].isWord("null")
-    else { return nil }
-    if end < words.endIndex {
-      guard words[end].isWord("and") else { return nil }
+    guard var range = indexParts()?.condition else { return nil }
+    while let first = range.first {
+      let outer = range.filter { tokens[$0].depth == tokens[first].depth }
+      if tokens[first].isSymbol("("), outer.count == 2, outer[1] == range.last {
+        range = range.dropFirst().dropLast()
+        continue
+      }
       // AND binds closer.
-      let isEither = words.contains { $0.isWord("or") && $0.depth == words[start].depth }
-      if isEither { return nil }
+      if outer.contains(where: { tokens[$0].isWord("or") }) { return nil }
+      guard let end = outer.first(where: { tokens[$0].isWord("and") }) else { break }
+      range = range.lowerBound..<end
     }
-    return words[start].name
-  }
-
-  /// Without those that stand around all of it.
-  private func withoutParentheses(_ words: ArraySlice<Token>) -> ArraySlice<Token> {
-    guard let first = words.first, first.isSymbol("("),
-      words.firstIndex(where: { $0.isSymbol(")") && $0.depth == first.depth }) == words.endIndex - 1
-    else { return words }
-    return withoutParentheses(words.dropFirst().dropLast())
+    let words = tokens[range]
+    guard words.count == 3, let name = words.first, name.kind != .symbol,
+      words[range.lowerBound + 1].isWord("is"), words[range.lowerBound + 2].isWord("null")
+    else { return nil }
+    return name.name
   }
 }

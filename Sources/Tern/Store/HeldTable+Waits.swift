@@ -22,15 +22,6 @@ extension HeldTable {
     try noteUnsettledRows()
   }
 
-  /// Has the next settlement look at the folded rows of a table.
-  func wakeFolded(_ table: Int64) throws {
-    if Planted.isActive(.foldedUnsought) { return }
-    let wake = try statement(
-      tables.statements.wakeAll + " AND tbl = ? AND reason = '\(HeldReason.folded)'")
-    wake.bind(1, table)
-    try wake.run()
-  }
-
   func hasUnsettledRows() throws -> Bool {
     guard try hasRows() else { return false }
     let any = try statement(tables.statements.anyUnsettledRow)

@@ -166,7 +166,7 @@ struct UndoWriter {
   /// that refers to this one, is an error: they may allow that the next time.
   private func isAccepted(_ write: Write) throws -> Bool {
     do {
-      let isLost = try run(write) { statement in
+      let isLost = try run(folded(write)) { statement in
         try statement.run()
         return try hasMissed(write, statement)
       }
@@ -179,6 +179,27 @@ struct UndoWriter {
       resultCode: .SQLITE_CONSTRAINT,
       message: "a trigger or a foreign key's action took away the row \(write.row.key) of table "
         + "“\(write.row.sql.shape.name)”, which was to be written")
+  }
+
+  /// The same of a row that collides where rows are folded: it points to the one that has its
+  /// place. The seal sees to which of them it should be.
+  private func folded(_ write: Write) throws -> Write {
+    guard write.row.sql.shape.pointer != nil else { return write }
+    let writer = try TableWriter(transaction, write.row.sql, hasHeld: true)
+    let key = write.row.id.key
+    func pointing(_ content: [String: SQLiteValue], over shown: [String: SQLiteValue] = [:]) throws
+      -> [String: SQLiteValue]
+    {
+      guard let winner = try writer.winner(over: key, content: shown.merging(content) { $1 })
+      else { return content }
+      return try content.merging(writer.pointing(to: winner)) { $1 }
+    }
+    switch write.write {
+    case .insert(let content): return (.insert(try pointing(content)), write.row)
+    case .update(let content):
+      return (.update(try pointing(content, over: writer.read(key) ?? [:])), write.row)
+    case .delete: return write
+    }
   }
 
   private func isRefusedByItsTable(_ write: Write) throws -> Bool {

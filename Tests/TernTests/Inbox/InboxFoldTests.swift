@@ -32,18 +32,6 @@ struct InboxFoldTests {
     try expectEqual(a, b, "tag", "use")
   }
 
-  @Test func `a name that is taken too leaves it folded, into the row that has it`() throws {
-    let (a, b) = try Fold.devices()
-    try a.commit("INSERT INTO tag (id, name) VALUES ('0', 'lunch')")
-    try a.show(try #require(try a.entry(.folded)), with: [Column("name"): "LUNCH"])
-    try meetTwice(a, b)
-    for device in [a, b] {
-      #expect(try device.tagLines == ["0 lunch -", "1 meals -", "2 LUNCH 0"])
-    }
-    try expectEqual(a, b, "tag", "use")
-    #expect(try a.inbox == b.inbox && a.inbox.count == 1)
-  }
-
   @Test func `a discarded row goes for everybody, with its children, and the winner stays`() throws
   {
     let (a, b) = try Fold.devices()
