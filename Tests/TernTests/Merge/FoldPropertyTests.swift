@@ -34,9 +34,9 @@ struct FoldPropertyTests {
   }
 
   #if Rehearsal
-  @Test(arguments: [Planted.pointersLeft, .foldedNotWoken, .foldedUnsought])
-  func `a planted bug of folding is caught within forty seeds`(_ bug: Planted) throws {
-    let caught = (1...40).first { seed in
+  @Test(arguments: Planted.ofFolds)
+  func `a planted bug of folding is caught within three hundred seeds`(_ bug: Planted) throws {
+    let caught = (1...300).first { seed in
       Planted.with(bug) { (try? run(seed)) == nil }
     }
     print("\(bug.rawValue) caught by seed \(caught ?? 0)")
@@ -55,6 +55,10 @@ struct FoldPropertyTests {
 
   private func run(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
+    // With one index alone, what a folded row waits for is known.
+    let creation =
+      seed.isMultiple(of: 3)
+      ? creation.replacing("UNIQUE INDEX tag_code", with: "INDEX tag_code") : creation
     func device(_ id: Int) throws -> Device {
       try Device(schema, id: UInt64(id)) { try $0.execute(sql: creation) }
     }
@@ -99,7 +103,9 @@ struct FoldPropertyTests {
   }
 
   private func expectModel(_ device: Device) throws {
-    let model = Model(try device.store.canonicalState())
+    let hasCode = try device.database.read { try $0.indexes(on: "tag") }
+      .contains { $0.name == "tag_code" && $0.isUnique }
+    let model = Model(try device.store.canonicalState(), hasCode: hasCode)
     let tags = try device.database.read {
       try Row.fetchAll($0, sql: "SELECT id, sameAs FROM tag").map {
         ($0[0] as String, $0[1] as String?)
@@ -180,7 +186,8 @@ private struct Model {
     let key: SQLiteValue
   }
 
-  init(_ state: [CanonicalRow]) {
+  /// - Parameter hasCode: whether codes are UNIQUE, and not names alone.
+  init(_ state: [CanonicalRow], hasCode: Bool) {
     func name(_ row: CanonicalRow) -> Name { Name(table: row.table, key: row.key[0]) }
     func value(_ row: CanonicalRow, _ column: String) -> SQLiteValue {
       row.cells[column]?.value ?? .null
@@ -205,7 +212,9 @@ private struct Model {
       let all: [[SQLiteValue]] =
         switch row.table {
         case "shelf": [["shelf", value(row, "name")]]
-        case "tag": [["name", caseless(value(row, "name"))], ["code", value(row, "code")]]
+        case "tag":
+          [["name", caseless(value(row, "name"))]]
+            + (hasCode ? [["code", value(row, "code")]] : [])
         default: []
         }
       return all.filter { !$0.contains(.null) }
