@@ -2,8 +2,8 @@ import TernCore
 import TernDatabase
 
 /// Rows that lose in UNIQUE, of tables that fold: each stays in its table and points to the
-/// earliest of the rows that have the places it would have. A pointer is no reference, so that nothing
-/// depends on it but what this says.
+/// earliest of the rows that have the places it would have. A pointer is no reference, so that
+/// nothing depends on it but what this says.
 extension Settlement {
   /// Has the folded rows looked at that may have another rival than before. With one UNIQUE index
   /// whatever comes collides with the row that they wait for.
