@@ -29,7 +29,8 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   /// Writes that no operation holds yet.
   public var unsealedChanges: Int
   public var tables: [Table]
-  /// Rows that are in the state and not in their table, by ``InboxKind``.
+  /// Rows that are in the state and not in their table, and those that are folded, by
+  /// ``InboxKind``.
   public var quarantined: [String: Int]
   /// Operations that are in the log and wait: how many, and for what.
   public var pending: PendingOperations

@@ -1,6 +1,7 @@
 /// Refusals of tables and columns, which are thrown together.
 struct SchemaRefusals {
   private var found: [SchemaError] = []
+  var count: Int { found.count }
 
   /// - Returns: `nil` where it was refused.
   @discardableResult

@@ -61,7 +61,9 @@ struct TableInspection {
       pointer: rest.map(\.name).first { $0.folded == pointer }, rules: [],
       foreignKeys: try foreignKeys(raw) { !$0.isGenerated && !local.contains($0.name.folded) })
     shape.automaticColumns = Set(declared.automatic.map(\.folded))
+    let refusedBefore = refusals.count
     shape.uniques = try uniques(raw, in: shape, &refusals)
+    if refusals.count == refusedBefore, !isInstalled { try checkCollides(shape, &refusals) }
     try refusals.finish()
     let names = Set(raw.map(\.name.folded))
     shape.rowIDName =

@@ -201,9 +201,10 @@ package enum Planted: String, CaseIterable, Sendable {
   ]
   /// Those that drawn schemas and their migrations catch: the simulation has none of their kind.
   package static let ofSchemas: [Planted] = [
-    .adoptionForgotten, .whereOneSided, .replaceBlind, .pointersLeft, .foldedNotWoken,
-    .foldedUnsought,
+    .adoptionForgotten, .whereOneSided, .replaceBlind,
   ]
+  /// Those of folded rows: no simulated table folds.
+  package static let ofFolds: [Planted] = [.pointersLeft, .foldedNotWoken, .foldedUnsought]
   /// Those of a server that its own tests catch: no simulated space is full.
   package static let ofServers: [Planted] = [.quotaPacked]
   /// Those of a device that its own tests catch: a simulated server gives nothing that it has not

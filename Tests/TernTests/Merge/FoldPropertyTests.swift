@@ -34,9 +34,9 @@ struct FoldPropertyTests {
   }
 
   #if Rehearsal
-  @Test(arguments: [Planted.pointersLeft, .foldedNotWoken, .foldedUnsought])
-  func `a planted bug of folding is caught within forty seeds`(_ bug: Planted) throws {
-    let caught = (1...40).first { seed in
+  @Test(arguments: Planted.ofFolds)
+  func `a planted bug of folding is caught within three hundred seeds`(_ bug: Planted) throws {
+    let caught = (1...300).first { seed in
       Planted.with(bug) { (try? run(seed)) == nil }
     }
     print("\(bug.rawValue) caught by seed \(caught ?? 0)")
@@ -55,6 +55,10 @@ struct FoldPropertyTests {
 
   private func run(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
+    // With one index alone, what a folded row waits for is known.
+    let creation =
+      seed.isMultiple(of: 3)
+      ? creation.replacing("UNIQUE INDEX tag_code", with: "INDEX tag_code") : creation
     func device(_ id: Int) throws -> Device {
       try Device(schema, id: UInt64(id)) { try $0.execute(sql: creation) }
     }
@@ -99,7 +103,9 @@ struct FoldPropertyTests {
   }
 
   private func expectModel(_ device: Device) throws {
-    let model = Model(try device.store.canonicalState())
+    let hasCode = try device.database.read { try $0.indexes(on: "tag") }
+      .contains { $0.name == "tag_code" && $0.isUnique }
+    let model = Model(try device.store.canonicalState(), hasCode: hasCode)
     let tags = try device.database.read {
       try Row.fetchAll($0, sql: "SELECT id, sameAs FROM tag").map {
         ($0[0] as String, $0[1] as String?)
@@ -175,16 +181,20 @@ private struct Model {
   var tags: [String: String?] = [:]
   var uses: Set<String> = []
 
-  init(_ state: [CanonicalRow]) {
+  /// - Parameter hasCode: whether codes are UNIQUE, and not names alone.
+  init(_ state: [CanonicalRow], hasCode: Bool) {
     let walked = Self.standing(state.filter(\.isAccepted)).sorted {
       ($0.time, $0.author!, $0.key[0]) < ($1.time, $1.author!, $1.key[0])
+    }
+    func places(_ row: CanonicalRow) -> [[SQLiteValue]] {
+      row.places.filter { hasCode || $0[0] != "code" }
     }
     var taken: [[SQLiteValue]: RowName] = [:]
     var contenders: [CanonicalRow] = []
     var losers: [CanonicalRow] = []
     for row in walked {
-      if row.places.allSatisfy({ taken[$0] == nil }) {
-        for place in row.places { taken[place] = row.name }
+      if places(row).allSatisfy({ taken[$0] == nil }) {
+        for place in places(row) { taken[place] = row.name }
         contenders.append(row)
       } else if row.table == "tag" {
         contenders.append(row)
@@ -194,7 +204,7 @@ private struct Model {
     let order = Dictionary(uniqueKeysWithValues: walked.enumerated().map { ($1.name, $0) })
     let rivals = Dictionary(
       uniqueKeysWithValues: losers.map { row in
-        (row.name, row.places.compactMap { taken[$0] }.sorted { order[$0]! < order[$1]! })
+        (row.name, places(row).compactMap { taken[$0] }.sorted { order[$0]! < order[$1]! })
       })
     let stand = Self.standing(contenders, rivals)
     let shown = Set(stand.map(\.name))

@@ -23,10 +23,14 @@ struct FoldRefusalTests {
     Refused(columns: "same TEXT NOT NULL DEFAULT ''", says: "without NOT NULL"),
     Refused(columns: "same TEXT NOT NULL", says: "without NOT NULL"),
     Refused(columns: "same TEXT DEFAULT 'x'", says: "without a default"),
-    Refused(columns: "same TEXT DEFAULT (NULL || id)", says: "without a default"),
+    Refused(columns: "same TEXT DEFAULT (NULL || 'x')", says: "without a default"),
     Refused(columns: "same INTEGER", says: "of the key's type (TEXT)"),
     Refused(columns: "same REAL", says: "of the key's type (TEXT)"),
-    Refused(columns: "same TEXT AS (name)", says: "rows are folded by it"),
+    Refused(columns: "same TEXT AS (name)", code: .unknownColumn, says: "generated"),
+    Refused(columns: "same TEXT", index: "SELECT 1", says: "no UNIQUE index"),
+    Refused(
+      columns: "same TEXT",
+      index: "CREATE UNIQUE INDEX i ON t (name, id) WHERE same IS NULL", says: "no UNIQUE index"),
     Refused(columns: "same TEXT REFERENCES t", says: "without a foreign key"),
     Refused(
       columns: "same TEXT, name2, FOREIGN KEY (same, name2) REFERENCES t (id, name)",

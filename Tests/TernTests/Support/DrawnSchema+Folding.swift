@@ -6,7 +6,21 @@ extension DrawnSchema.Table {
 
   /// Whether its rows can collide, and one column can name one of them.
   var mayFold: Bool {
-    keys.count == 1 && pointer == nil && (!uniques.isEmpty || columns.contains(where: \.isUnique))
+    keys.count == 1 && pointer == nil && collides
+  }
+
+  /// Whether two rows with different keys can collide.
+  private var collides: Bool {
+    columns.contains(where: \.isUnique) || uniques.contains { !$0.isOver(key: keys[0].id) }
+  }
+
+  /// Without a UNIQUE index no row folds, and `open` refuses to say so.
+  ///
+  /// - Returns: whether the table lost its pointer by that.
+  mutating func forgetIdlePointer() -> Bool {
+    guard pointer != nil, !collides else { return false }
+    columns.removeAll(where: \.isPointer)
+    return true
   }
 
   /// Of the UNIQUE indexes in which its rows collide.

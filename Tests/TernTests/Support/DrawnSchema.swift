@@ -64,6 +64,8 @@ struct DrawnSchema {
   }
 
   var tables: [Table] = []
+  /// Whether rows of some tables fold.
+  var folds: Bool
   var triggers: [Trigger] = []
   /// Counters that a migration wrote.
   var rebased: Set<Int> = []
@@ -74,7 +76,8 @@ struct DrawnSchema {
   private static let columnNames = ["a", "B", "in dex", "x\"y", "values"]
 
   /// - Parameter isMigrated: whether there may be a table that begins to sync in a later release.
-  init(isMigrated: Bool = false, using random: inout SeededGenerator) {
+  init(isMigrated: Bool = false, folds: Bool = false, using random: inout SeededGenerator) {
+    self.folds = folds
     let names = Self.tableNames.shuffled(using: &random)
     for name in names.prefix(.random(in: 1...3, using: &random)) {
       tables.append(table(name, hasParent: random.happens(0.5), &random))
@@ -206,7 +209,7 @@ struct DrawnSchema {
     }
     if random.happens(0.2) { table.generated = random.happens(0.5) ? "STORED" : "VIRTUAL" }
     drawUniques(of: &table, &random)
-    if table.mayFold, random.happens(0.6) { addPointer(to: &table) }
+    if folds, table.mayFold, random.happens(0.6) { addPointer(to: &table) }
     let rules: [DeleteRule] = [.deleteWins, .deleteWins, .updateWins, .lastWriter]
     table.deletes = rules.randomElement(using: &random)!
     return table

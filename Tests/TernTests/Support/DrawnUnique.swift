@@ -96,6 +96,9 @@ struct DrawnUnique {
     (terms + [condition ?? ""]).contains { $0.contains("‹\(column)›") }
   }
 
+  /// Whether the whole key stands in it as it is.
+  func isOver(key: Int) -> Bool { terms.contains { ["‹\(key)›", "(‹\(key)›) DESC"].contains($0) } }
+
   var indexName: String { "some in \(id)".quotedForSQL }
 
   /// - Parameters:

@@ -67,7 +67,8 @@ final class DrawnWorld {
     self.seed = seed
     random = SeededGenerator(seed: seed)
     kinds = Kinds(using: &random)
-    let first = DrawnSchema(isMigrated: kinds.migrations, using: &random)
+    let first = DrawnSchema(
+      isMigrated: kinds.migrations, folds: seed.isMultiple(of: 2), using: &random)
     releases = [first]
     migrations = [first.creation + first.mirrorTables + first.triggerTexts]
     let page = [1000, 3].randomElement(using: &random)!
