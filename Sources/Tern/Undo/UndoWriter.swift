@@ -190,9 +190,11 @@ struct UndoWriter {
     func pointing(_ content: [String: SQLiteValue], over shown: [String: SQLiteValue] = [:]) throws
       -> [String: SQLiteValue]
     {
-      guard let winner = try writer.winner(over: key, content: shown.merging(content) { $1 })
+      guard
+        let winner = try RivalSearch(writer: writer).winner(
+          over: key, content: shown.merging(content) { $1 })
       else { return content }
-      return try content.merging(writer.pointing(to: winner)) { $1 }
+      return try content.merging(writer.sql.shape.pointing(to: winner)) { $1 }
     }
     switch write.write {
     case .insert(let content): return (.insert(try pointing(content)), write.row)
