@@ -23,16 +23,17 @@ struct PointedRows {
     else { return }
     let key = sql.shape.keyColumns[0].quoted
     let table = sql.shape.qualifiedName
-    let others = sql.shape.uniques.map { unique in
-      let matches = unique.matches("r", "l") + ["r.\(key) IS NOT l.\(pointer.quoted)"]
+    let others = sql.shape.uniques.compactMap(\.computed).map { index in
+      let matches = index.matches("r", "l") + ["r.\(key) IS NOT l.\(pointer.quoted)"]
       return "EXISTS (SELECT 1 FROM \(table) AS r WHERE \(matches.joined(separator: " AND ")))"
     }
-    let select = try transaction.statement(
-      "SELECT l.\(key) FROM \(table) AS l WHERE l.\(pointer.quoted) IS NOT NULL "
-        + "AND (\(others.joined(separator: " OR ")))")
-    var keys: [[UInt8]] = []
-    try select.each { keys.append(select.packedKey(sql.shape)) }
-    for key in keys { try transaction.held.wake(sql.shape.id, key) }
+    let collides = try transaction.statement(
+      "SELECT 1 FROM \(table) AS l WHERE l.\(key) = ?1 AND (\(others.joined(separator: " OR ")))")
+    // One by one, since the table may be large, and few of its rows are folded.
+    for folded in try transaction.held.foldedKeys(of: sql.shape.id) {
+      collides.bind(1, copy: try folded.withUnsafeBytes { try PackedKey.values($0)[0] })
+      if try collides.first({}) != nil { try transaction.held.wake(sql.shape.id, folded) }
+    }
   }
 
   func unknown(_ sql: TableSQL, isNoted: Bool = false) throws -> [[UInt8]] {
@@ -46,20 +47,5 @@ struct PointedRows {
     return try keys.filter {
       try transaction.held.reason(of: RowID(table: sql.shape.id, key: $0)) == nil
     }
-  }
-}
-
-extension TableShape.Unique {
-  /// SQL that is true of a row in the index and another that may collide with it were it there.
-  fileprivate func matches(_ row: String, _ other: String) -> [String] {
-    guard let computed else {
-      return columns.map {
-        "\(row).\($0.name.quoted) = \(other).\($0.name.quoted) COLLATE \($0.collation.quoted)"
-      }
-    }
-    return (computed.condition.map { ["(\($0.of(row)))"] } ?? [])
-      + computed.terms.map {
-        "(\($0.expression.of(row))) COLLATE \($0.collation.quoted) = (\($0.expression.of(other)))"
-      }
   }
 }

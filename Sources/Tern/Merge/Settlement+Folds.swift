@@ -8,9 +8,7 @@ extension Settlement {
   /// Has the folded rows looked at that may have another rival than before: also of tables that
   /// this settlement alone wrote to, as where a parent came.
   func wakeFolded() throws {
-    for writer in writers.values where writer.hasEverBeenTouched {
-      try PointedRows(transaction: transaction).wake(writer.sql)
-    }
+    for writer in writers.values { try PointedRows(transaction: transaction).wake(writer.sql) }
   }
 
   /// Tries whether a folded row collides with none any more.
@@ -67,12 +65,13 @@ extension Settlement {
         let row = RowID(table: sql.shape.id, key: key)
         guard try transaction.held.reason(of: row) == .folded else { continue }
         if let content = try writer.read(key) {
-          if let winner = try RivalSearch(writer: writer).winner(over: key, content: content) {
-            if try writer.pointer(of: key) != winner { _ = try writer.point(key, to: winner) }
-          } else {
-            try writer.hold(key, .unique, adding: [:])
-            hasHeld = true
-          }
+          let winner = try RivalSearch(writer: writer).winner(over: key, content: content)
+          if let winner, try writer.pointer(of: key) == winner { continue }
+          var refusal: HeldReason? = .unique
+          if let winner { refusal = try writer.point(key, to: winner) }
+          guard let refusal else { continue }
+          try writer.hold(key, refusal, adding: [:])
+          hasHeld = true
         } else {
           try transaction.held.unfold(row)
         }

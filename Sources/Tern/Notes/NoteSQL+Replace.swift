@@ -43,10 +43,7 @@ extension NoteSQL {
     // A column of NEW has the type of the value, and not the column's own. Nothing is compared
     // here that SQLite would convert (Docs/Design/0054).
     let matches =
-      (computed.condition.map { ["(\($0.of("NEW")))"] } ?? [])
-      + computed.terms.map {
-        "(\($0.expression.of("r"))) COLLATE \($0.collation.quoted) = (\($0.expression.of("NEW")))"
-      }
+      (computed.condition.map { ["(\($0.of("NEW")))"] } ?? []) + computed.matches("r", "NEW")
     // SQLite fills a generated column of NEW from the columns that the trigger names itself. The
     // others are NULL then.
     let inputs = unique.columns.map { "NEW.\($0.name.quoted)" }.joined(separator: ", ")
@@ -55,7 +52,7 @@ extension NoteSQL {
     // is computed anew, after the trigger. Then any row may be the rival.
     let defaulted = unique.columns.filter { $0.isNotNull && $0.defaultValue != "NULL" }
       .map { "NEW.\($0.name.quoted) IS NULL" }
-    return noteRows(where: condition + named + matches, besides: row)
+    return noteRows(where: named + matches, besides: row)
       + (defaulted.isEmpty
         ? []
         : noteRows(where: ["(\(defaulted.joined(separator: " OR ")))"] + condition, besides: row))

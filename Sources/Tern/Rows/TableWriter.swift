@@ -10,10 +10,7 @@ final class TableWriter {
   /// Keys that were written, and keys that went, where foreign keys ask for them.
   private(set) var written: [[UInt8]] = []
   private(set) var removed: [[UInt8]] = []
-  private(set) var hasBeenTouched = false
-  /// The same before ``takeTouched()``.
-  private var wasTouched = false
-  var hasEverBeenTouched: Bool { hasBeenTouched || wasTouched }
+  private var hasBeenTouched = false
   private(set) var hasChanged = false
   /// Rows that were quarantined, and that a settlement wrote and has not told of.
   private var shown: Set<[UInt8]> = []
@@ -127,10 +124,7 @@ final class TableWriter {
 
   /// What was written and removed since this was last asked, and whether anything was.
   func takeTouched() -> (written: [[UInt8]], removed: [[UInt8]], isAny: Bool) {
-    defer {
-      wasTouched = hasEverBeenTouched
-      (written, removed, hasBeenTouched) = ([], [], false)
-    }
+    defer { (written, removed, hasBeenTouched) = ([], [], false) }
     return (written, removed, hasBeenTouched)
   }
 

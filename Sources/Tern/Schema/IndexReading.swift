@@ -213,9 +213,7 @@ struct BuiltIns {
   /// One that is another than SQLite's own, as an error names it.
   func replaced(in db: Database) throws -> String? {
     // A build may leave the pragma out. Then the probes alone tell.
-    let known = try? String.fetchAll(
-      db, sql: "SELECT DISTINCT name FROM pragma_function_list WHERE NOT builtin")
-    let own = Set((known ?? []).map(\.folded))
+    let own = try appFunctions(in: db)
     for name in functions.sorted() {
       if try own.contains(name) || !holds(Self.functionProbes[name]!, db) { return "\(name)()" }
     }
@@ -225,6 +223,17 @@ struct BuiltIns {
       }
     }
     return nil
+  }
+
+  /// None where SQLite was built without the list: the probes alone tell then.
+  private func appFunctions(in db: Database) throws -> Set<String> {
+    do {
+      let names = try String.fetchAll(
+        db, sql: "SELECT DISTINCT name FROM pragma_function_list WHERE NOT builtin")
+      return Set(names.map(\.folded))
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+      return []
+    }
   }
 
   private func holds(_ probe: String, _ db: Database) throws -> Bool {

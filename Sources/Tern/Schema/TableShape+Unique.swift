@@ -34,6 +34,14 @@ extension TableShape {
     /// Whether nothing else makes it another than a plain index: values stand in it as they are.
     var isPlainBesidePointer = false
 
+    /// SQL that is true of a row in the index and another that would collide with it there.
+    func matches(_ row: String, _ other: String) -> [String] {
+      (condition.map { ["(\($0.of(row)))"] } ?? [])
+        + terms.map {
+          "(\($0.expression.of(row))) COLLATE \($0.collation.quoted) = (\($0.expression.of(other)))"
+        }
+    }
+
     struct Term: Hashable, Sendable {
       var expression: IndexExpression
       var collation: String

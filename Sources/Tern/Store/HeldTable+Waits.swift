@@ -67,12 +67,18 @@ extension HeldTable {
 
   /// The keys of a table's rows that are to go from there, which the table refuses.
   func refusedRemovals(of table: Int64) throws -> Set<[UInt8]> {
+    Set(try keys(of: table, .removal))
+  }
+
+  func foldedKeys(of table: Int64) throws -> [[UInt8]] { try keys(of: table, .folded) }
+
+  private func keys(of table: Int64, _ reason: HeldReason) throws -> [[UInt8]] {
     guard try hasRows() else { return [] }
     let select = try statement(
-      "SELECT key FROM \(tables.held) WHERE tbl = ? AND reason = '\(HeldReason.removal)'")
+      "SELECT key FROM \(tables.held) WHERE tbl = ? AND reason = '\(reason)'")
     select.bind(1, table)
-    var keys: Set<[UInt8]> = []
-    try select.each { keys.insert(Array(select.blob(0))) }
+    var keys: [[UInt8]] = []
+    try select.each { keys.append(Array(select.blob(0))) }
     return keys
   }
 
