@@ -1,6 +1,6 @@
 import TernCore
 
-/// What was read of a job as its attempt ends.
+/// What was read of a job as its attempt ends, and what its claim says.
 struct AttemptStanding: Hashable {
   /// `nil` where it is not the attempt's job any more: it was removed or cancelled, or another
   /// attempt has it.
@@ -10,7 +10,7 @@ struct AttemptStanding: Hashable {
   var enqueued: WallTime
   /// By name, those that were begun and have come to nothing: of an attempt that entrusted some,
   /// these.
-  var transfers: [String: BegunTransfer] = [:]
+  var transfers: [ExactText: BegunTransfer] = [:]
   /// By name, what is stored of those that the attempt failed of.
   var refusals: [String: RefusedTransfer] = [:]
   /// How many jobs have not ended, where the attempt was refused room.
@@ -132,11 +132,11 @@ struct AttemptOutcome: Hashable {
   ///
   /// - Returns: for how long: not at all, if one has come to something.
   private mutating func wait(
-    for names: Set<String>, _ transfers: [String: BegunTransfer], at time: Duration
+    for names: Set<String>, _ transfers: [ExactText: BegunTransfer], at time: Duration
   ) -> Duration {
     let now = WallTime(notAfter: time)
     return names.sorted().map { name in
-      guard var begun = transfers[name] else { return .zero }
+      guard var begun = transfers[ExactText(name)] else { return .zero }
       begun.isAwaited = true
       changes.append(.begun(name, begun))
       return max(begun.limit.until.duration - now.duration, .zero)
@@ -158,10 +158,11 @@ struct AttemptOutcome: Hashable {
       let kept = refused?.afterFailure(advice)
       changes.append(kept.map { .refused(one.name, $0) } ?? .dropped(one))
     }
-    for (name, begun) in standing.transfers.sorted(by: { $0.key < $1.key }) where begun.isAwaited {
+    let transfers = standing.transfers.sorted { $0.key.text < $1.key.text }
+    for (name, begun) in transfers where begun.isAwaited {
       var begun = begun
       begun.isAwaited = false
-      changes.append(.begun(name, begun))
+      changes.append(.begun(name.text, begun))
     }
     return breaks
   }

@@ -36,7 +36,7 @@ extension JobTransaction {
     switch end.event {
     case .entrusted:
       for name in end.entrusted {
-        standing.transfers[name] = try transfers.begun(name, of: claim.id)
+        standing.transfers[ExactText(name)] = try transfers.begun(name, of: claim.id)
       }
     case .failed, .unusable:
       for one in end.spent where one.kind == .refusal {

@@ -56,12 +56,12 @@ struct TransferRows {
   }
 
   /// By name, those that were begun.
-  func readable(of job: JobID) throws -> [String: BegunTransfer] {
-    var found: [String: BegunTransfer] = [:]
+  func readable(of job: JobID) throws -> [ExactText: BegunTransfer] {
+    var found: [ExactText: BegunTransfer] = [:]
     for name in try checkpoints.names(.transfer, of: job) {
       let stored = try checkpoints.content(.transfer, name, of: job)
       // What cannot be read parks its job as that asks for it.
-      found[name] = stored.flatMap { try? JobCoding.decode(BegunTransfer.self, $0) }
+      found[ExactText(name)] = stored.flatMap { try? JobCoding.decode(BegunTransfer.self, $0) }
     }
     return found
   }

@@ -43,12 +43,12 @@ struct Maintenance: Sendable {
       let spaces = try await queue.read { try service.store.spaces() }
       service.leases.keep(only: Set(spaces))
       // First, as what follows may fail for want of room.
-      if let shortage = try await queue.read({ try service.shortage() }) {
+      if let shortage = try await queue.read({ try service.reserve.shortage() }) {
         logger.warning("nothing new is stored", metadata: ["why": "\(shortage)"])
       }
       for space in spaces { await maintain(space) }
       while try await queue.write(to: Self.removed, { try service.removeRemains() }) {}
-      while try await queue.read({ try service.shortage() }) != nil,
+      while try await queue.read({ try service.reserve.shortage() }) != nil,
         try await queue.write(to: Self.removed, { try service.reserve.giveUpKept() }) != nil
       {}
       for space in service.givenUp.take() {

@@ -119,7 +119,7 @@ struct SnapshotIntake {
   }
 
   /// The snapshot as it is from now on. A base also becomes a place of the space, over which nobody
-  /// pulls. What is before it goes as everything does: by ``maintain(_:)``.
+  /// pulls. What is before it goes as everything does: by ``SpaceUpkeep``.
   private func admit(_ snapshot: StoredSnapshot, by bringer: Bringer) throws -> StoredSnapshot {
     let heads = try rows.snapshotHeads(of: snapshot.id)
     try checkAdmission(of: snapshot, heads, by: bringer)

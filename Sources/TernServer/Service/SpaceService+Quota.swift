@@ -31,8 +31,6 @@ extension SpaceService {
   // MARK: - The disk
 
   /// Why nothing new is stored at the moment; `nil` while there is room.
-  package func shortage(adding bytes: Int = 0) throws -> String? {
-    try reserve.shortage(adding: bytes)
-  }
+  package func shortage() throws -> String? { try reserve.shortage() }
 }
 #endif

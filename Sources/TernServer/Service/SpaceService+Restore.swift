@@ -19,7 +19,7 @@ extension SpaceService {
   /// Brings back what of a space was trimmed within ``ServerLimits/trimmedAge``, and the snapshots
   /// that gave way, durably. For as long nothing of it is trimmed. What is newer stays as it is.
   ///
-  /// Reads the lengths of all that comes back, in one rows.
+  /// Reads the lengths of all that comes back, in one transaction.
   /// - Parameter overQuota: whether what comes back may be more than the space has room for.
   ///   Nothing can be pushed then until it has.
   /// - Throws: ``RemoteError`` with `not-found` where there is no such space, `space-full` where it

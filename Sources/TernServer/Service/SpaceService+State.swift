@@ -45,7 +45,6 @@ extension SpaceService {
       try rows.set(known)
     }
   }
-
 }
 
 extension LockedSpace {
@@ -74,7 +73,7 @@ extension SpaceSummary {
   func wantsSnapshot(_ limits: ServerLimits, _ clock: ServerClock) -> Bool {
     guard mayAskForSnapshot(limits, clock) else { return false }
     let covered = snapshot?.position ?? 0
-    if let state = state, state.isDisputed, covered < state.position { return true }
+    if let state, state.isDisputed, covered < state.position { return true }
     return position > covered
       && position - covered > limits.operationsPerSnapshot
   }
@@ -88,7 +87,7 @@ extension SpaceSummary {
   /// Whether the space has changed since its last report, which is not new.
   func wantsState(_ limits: ServerLimits, _ clock: ServerClock) -> Bool {
     guard position > 0 else { return false }
-    guard let state = state else { return true }
+    guard let state else { return true }
     guard state.position != position else { return false }
     return clock.nowMilliseconds - state.milliseconds >= limits.stateInterval.milliseconds
       || clock.isAhead(state.milliseconds)

@@ -3,9 +3,10 @@ import TernCore
 
 /// Where a server keeps its spaces, their operations and their tokens.
 ///
-/// Synchronous, so that a simulation can drive it. A store holds rows and knows no rules: those are
-/// in ``SpaceService``. Every call is one transaction: on return what it wrote is durable, on a
-/// throw nothing of it is stored. Errors other than the body's own are the store's.
+/// Synchronous, so that a simulation can drive it. A store holds rows and knows no rules: those
+/// are in ``SpaceService`` and what it uses. Every call is one transaction: on return what it wrote
+/// is durable, on a throw nothing of it is stored. Other errors than the body's own are the
+/// store's.
 public protocol SpaceStore: Sendable {
   /// Drawn when the store was made, never changed: 32 hexadecimal digits.
   var epoch: String { get }

@@ -52,6 +52,8 @@ public final class MemorySpaceStore: SpaceStore {
     }
   }
 
+  /// The transaction is gone when this returns. One that was still there would have each write copy
+  /// its space.
   private static func run<Value>(
     _ body: (any SpaceTransaction) throws -> Value, _ transaction: MemorySpaceTransaction
   ) rethrows -> (Value, MemoryWrites) {

@@ -42,7 +42,7 @@ private struct PassedBases {
       try db.execute(
         sql: "DELETE FROM head WHERE space = ? AND author = ?", arguments: [id, author.data])
     }
-    try HeadRow(db: db, id: id).set(
+    try SpaceCounts(db: db, id: id).set(
       changed.compactMapValues(\.self), position: end, adding: removed)
     try db.execute(sql: "DELETE FROM state WHERE space = ?", arguments: [id])
     return changed

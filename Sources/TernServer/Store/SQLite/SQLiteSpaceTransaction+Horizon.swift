@@ -5,7 +5,7 @@ import TernCore
 
 extension SQLiteSpaceTransaction {
   var trimmed: UInt64 {
-    get throws { UInt64(try row.places().trimmed) }
+    get throws { UInt64(try counts.places().trimmed) }
   }
 
   func trim(through position: UInt64) throws {
@@ -15,11 +15,11 @@ extension SQLiteSpaceTransaction {
   }
 
   func releaseTrimmed(operations: Int) throws -> Bool {
-    let places = try row.places()
+    let places = try counts.places()
     guard places.released < places.trimmed else { return false }
-    let some = try row.some(
+    let some = try counts.some(
       after: places.released, through: places.trimmed, operations: operations, contentBytes: .max)
-    try row.countAuthors(after: places.released, through: some.end, "-")
+    try counts.countAuthors(after: places.released, through: some.end, "-")
     try db.execute(
       sql: """
         UPDATE space SET released = ?1, bytes = bytes - ?2, kept_bytes = kept_bytes + ?2
@@ -29,10 +29,10 @@ extension SQLiteSpaceTransaction {
   }
 
   func removeTrimmed(through position: UInt64, operations: Int, contentBytes: Int) throws -> Bool {
-    let places = try row.places()
+    let places = try counts.places()
     let last = min(Int64(clamping: position), places.released)
     guard places.emptied < last else { return false }
-    let some = try row.some(
+    let some = try counts.some(
       after: places.emptied, through: last, operations: operations, contentBytes: contentBytes)
     try db.execute(
       sql: "UPDATE operation SET bytes = x'' WHERE space = ? AND position > ? AND position <= ?",
@@ -44,7 +44,7 @@ extension SQLiteSpaceTransaction {
   }
 
   func untrim() throws -> UntrimmedOperations {
-    let places = try row.places()
+    let places = try counts.places()
     let isCounted = """
       sequence > 0 AND author NOT IN (
         SELECT replica FROM author WHERE space = ?1 AND banned_after IS NOT NULL)
@@ -56,7 +56,7 @@ extension SQLiteSpaceTransaction {
           ifnull(sum(length(bytes)) FILTER (WHERE \(isCounted)), 0)
         FROM operation WHERE space = ?1 AND position > ?2 AND position <= ?3
         """, arguments: [id, places.emptied, places.released])!
-    try row.countAuthors(after: places.emptied, through: places.released, "+")
+    try counts.countAuthors(after: places.emptied, through: places.released, "+")
     try db.execute(
       sql: """
         UPDATE space SET trimmed = emptied, released = emptied, bytes = bytes + ?1,

@@ -51,7 +51,9 @@ extension SQLiteSpaceTransaction {
   }
 
   func drop(_ name: String, keptFrom milliseconds: Int64?) throws {
-    if milliseconds != nil, let snapshot = try snapshot(name) { try row.keepBytes(snapshot.bytes) }
+    if milliseconds != nil, let snapshot = try snapshot(name) {
+      try counts.keepBytes(snapshot.bytes)
+    }
     try db.execute(
       sql: """
         UPDATE snapshot SET name = NULL, dropped_ms = ?1, dropped_name = iif(?1 IS NULL, NULL, name)
@@ -88,7 +90,7 @@ extension SQLiteSpaceTransaction {
         UPDATE snapshot SET name = dropped_name, dropped_name = NULL, dropped_ms = NULL
         WHERE id = ?
         """, arguments: [dropped.row])
-    try row.keepBytes(-dropped.bytes)
+    try counts.keepBytes(-dropped.bytes)
     return true
   }
 
@@ -116,8 +118,8 @@ extension SQLiteSpaceTransaction {
       if part[2] { kept += bytes }
       removed.append(part[0])
     }
-    try row.keepBytes(-kept)
-    try row.addBytes(-total)
+    try counts.keepBytes(-kept)
+    try counts.addBytes(-total)
     let delete = try db.cachedStatement(sql: "DELETE FROM snapshot_part WHERE id = ?")
     for part in removed { try delete.execute(arguments: [part]) }
     try db.execute(
@@ -163,7 +165,7 @@ extension SQLiteSpaceTransaction {
         SELECT id, ?, ?, ? FROM snapshot WHERE space = ? AND name = ?
         """)
     try statement.execute(arguments: [index, Data(digest.bytes), Data(bytes), id, name])
-    try row.addBytes(bytes.count)
+    try counts.addBytes(bytes.count)
   }
 }
 

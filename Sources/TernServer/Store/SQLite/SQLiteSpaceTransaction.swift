@@ -10,7 +10,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
   let db: Database
   let id: Int64
   /// The row of the space.
-  var row: HeadRow { HeadRow(db: db, id: id) }
+  var counts: SpaceCounts { SpaceCounts(db: db, id: id) }
   private let isNew: Bool
 
   init(_ db: Database, space: SpaceName) throws {
@@ -111,7 +111,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         Data(next.bytes), Data(new.operation.bytes),
       ])
     }
-    try row.set(heads, position: position, adding: counted)
+    try counts.set(heads, position: position, adding: counted)
   }
 
   func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) throws -> ChainDigest {
@@ -125,7 +125,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
       arguments: [
         id, next, ReplicaID.ofBases.data, -next, Data(digest.bytes), Data(chain.bytes),
       ])
-    try row.set(heads, position: next, adding: [:])
+    try counts.set(heads, position: next, adding: [:])
     return chain
   }
 

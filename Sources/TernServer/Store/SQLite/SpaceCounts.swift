@@ -4,7 +4,7 @@ import TernCore
 
 /// What a space's row counts, and the heads of its authors: kept as operations and parts come and
 /// go.
-struct HeadRow {
+struct SpaceCounts {
   let db: Database
   let id: Int64
 
