@@ -36,6 +36,8 @@ struct NotedRow {
   /// An insert's note comes after that by which this seal took the row for a migration's: a trigger
   /// of the app's wrote to the row before the insert was noted.
   private(set) var isInsertedAfterAll = false
+  /// By column, whether it shows what a veil says, and so was not written, or does so no longer.
+  private var veiled: [Int: Bool] = [:]
   /// Columns that show another value than was written: an extreme that won, a set in its one form.
   private(set) var lost: [(column: String, value: SQLiteValue)] = []
 
@@ -107,9 +109,13 @@ struct NotedRow {
   ///
   /// - Parameters:
   ///   - wasHeld: the state's values stood in no table, so that the app wrote without them.
+  ///   - veil: what the row showed instead of its state's values.
   ///   - sequence: of the operation that the row goes into.
-  mutating func change(from old: RowState?, wasHeld: Bool, sequence: UInt64) throws -> RowState? {
+  mutating func change(
+    from old: RowState?, wasHeld: Bool, veil: Veil? = nil, sequence: UInt64
+  ) throws -> RowState? {
     self.sequence = sequence
+    veiled = veil.map(columns) ?? [:]
     lost.removeAll(keepingCapacity: true)
     encoded.removeAll()
     isOverLimit = false
@@ -145,6 +151,20 @@ struct NotedRow {
       return try updated(alive, columns, wasHeld: wasHeld)
     }
     return nil
+  }
+
+  /// A reference of several columns is written whole, or not.
+  private func columns(of veil: Veil) -> [Int: Bool] {
+    var found: [Int: Bool] = [:]
+    for reference in veil.references {
+      let places = reference.compactMap { column in
+        shape.columns.firstIndex { $0.name == column.name }.map { (index: $0, shown: column.shown) }
+      }
+      let isShown =
+        !Planted.isActive(.veilSealed) && places.allSatisfy { value($0.index).value == $0.shown }
+      for (index, _) in places { found[index] = isShown }
+    }
+    return found
   }
 
   private mutating func begin(_ kind: RowChange.Kind, life: UInt32) {
@@ -332,7 +352,7 @@ struct NotedRow {
     var count = 0
     for (index, column) in shape.columns.enumerated() {
       changed[index] =
-        columns.contains(column)
+        veiled[index].map { !$0 } ?? columns.contains(column)
         ? try difference(of: index, column, in: &state, wasHeld: wasHeld) : nil
       if changed[index] != nil { count += 1 }
     }

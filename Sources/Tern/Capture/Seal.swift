@@ -146,7 +146,9 @@ struct Seal {
       if isHeld, !table.row.exists, try !transaction.held.isToGo(shape.id, key) { continue }
       // Each of its notes was written without what was held.
       let wasHeld = isHeld || hasHeld && table.shownAgain.contains(key)
-      let changed = try table.row.change(from: old, wasHeld: wasHeld, sequence: author.stored + 1)
+      let veil = hasHeld ? try transaction.veils.veil(of: key, shape) : nil
+      let changed = try table.row.change(
+        from: old, wasHeld: wasHeld, veil: veil, sequence: author.stored + 1)
       table.known.insert(table.row)
       if table.hasMigrated, table.row.isInsertedAfterAll {
         try transaction.migrated.forget(shape.id, key, from: firstSequence)
@@ -155,7 +157,8 @@ struct Seal {
       if !table.row.exists || hasConvertedReferences {
         try table.noteChildrenLeft(in: transaction)
       }
-      if let changed, try !append(changed, after: old, hash, &table) { continue }
+      if let changed, try !append(changed, after: old, veil, hash, &table) { continue }
+      if let veil { try keep(veil, of: table.row, changed, sql) }
       if isHeld { try showAgain(table.row, &table.shownAgain, shape) }
       restore(table.row.lost, of: table.row, in: index)
       if body.count > SyncOperation.Limit.fragmentBytes {
@@ -173,7 +176,8 @@ struct Seal {
   ///
   /// - Returns: `false` for one that no operation can hold.
   private mutating func append(
-    _ state: RowState, after old: RowState?, _ hash: UInt64, _ table: inout OpenTable
+    _ state: RowState, after old: RowState?, _ veil: Veil?, _ hash: UInt64,
+    _ table: inout OpenTable
   ) throws -> Bool {
     let id = table.sql.shape.id
     transaction.recorder?.note(id, table.row.packedKey, isLocal: true)
@@ -193,7 +197,7 @@ struct Seal {
     if table.row.exists, old?.isDeleted ?? false {
       try transaction.held.drop(in: .kept, id, table.row.packedKey)
     }
-    if state.isDeleted { try keepGone(table.sql, table.row, state) }
+    if state.isDeleted { try keepGone(table.sql, table.row, state, veil) }
     return true
   }
 
@@ -212,7 +216,7 @@ struct Seal {
 
   /// Keeps what the row of a local delete held, local columns included: of tables where a change
   /// may bring it back.
-  private func keepGone(_ sql: TableSQL, _ row: NotedRow, _ state: RowState) throws {
+  private func keepGone(_ sql: TableSQL, _ row: NotedRow, _ state: RowState, _ veil: Veil?) throws {
     let read = try transaction.statement(sql.readGone)
     for (index, value) in row.key.enumerated() { read.bind(Int32(index + 1), copy: value) }
     var content: [String: SQLiteValue] = [:]
@@ -223,10 +227,22 @@ struct Seal {
       }
     }
     read.reset()
+    if let veil, !Planted.isActive(.veilKept) { content = veil.lifted(from: content) }
     for column in sql.shape.columns {
       if let value = state.computed(UInt32(column.id)) { content[column.name] = value }
     }
     try transaction.held.hold(sql.shape.id, row.packedKey, .deleted, content: content)
+  }
+
+  /// Keeps of a veil what nobody wrote, while the row is there.
+  private func keep(_ veil: Veil, of row: NotedRow, _ state: RowState?, _ sql: TableSQL) throws {
+    let writer = try TableWriter(transaction, sql, hasHeld: true)
+    // Of a row that is gone, a later note may still ask for what it did not show.
+    if !row.exists, state?.isPresent ?? true { return }
+    let left = try writer.readShown(row.packedKey).flatMap { veil.left(in: $0) }
+    if left == veil { return }
+    try writer.dropVeil(row.packedKey)
+    if let left { try writer.noteVeil(left, on: row.packedKey) }
   }
 
   private func showAgain(

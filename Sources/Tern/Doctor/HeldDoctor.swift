@@ -8,10 +8,13 @@ struct HeldDoctor {
   private let findings: Findings
   /// What is written and not sealed may be what such a row waits for.
   private let hasNotes: Bool
+  /// For what rows refer to. It settles nothing.
+  private let settlement: Settlement
   private var tables: StoreTables { transaction.tables }
 
-  init(_ transaction: StoreTransaction, _ findings: Findings, _ noted: [NotedKeys]) {
+  init(_ transaction: StoreTransaction, _ findings: Findings, _ noted: [NotedKeys]) throws {
     (self.transaction, self.findings) = (transaction, findings)
+    settlement = try Settlement(transaction, writers: [:])
     hasNotes = noted.contains { $0.count > 0 }
   }
 
@@ -66,6 +69,10 @@ struct HeldDoctor {
       } catch is WireError {
         continue
       }
+      if !hasNotes, let found = try settlement.wrongVeil(on: key, writer) {
+        try findings.add(.heldStands, found, at: place)
+      }
+      if reason == .veiled { continue }
       if reason == .folded {
         if !hasNotes { try checkFolded(key, place, writer) }
         continue
@@ -95,8 +102,9 @@ struct HeldDoctor {
           at: place)
       }
     }
-    if let folded = counts.removeValue(forKey: .folded) {
-      try findings.add(.held, "\(folded) rows are folded", at: .init(table: sql.shape.name))
+    for (reason, word) in [(HeldReason.folded, "folded"), (.veiled, "shown without a parent")] {
+      guard let count = counts.removeValue(forKey: reason) else { continue }
+      try findings.add(.held, "\(count) rows are \(word)", at: .init(table: sql.shape.name))
     }
     if !hasNotes { try checkPointers(sql) }
     for (reason, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
@@ -108,7 +116,7 @@ struct HeldDoctor {
   private func checkFolded(
     _ key: [UInt8], _ place: DatabaseFinding.Place, _ writer: TableWriter
   ) throws {
-    let content = try writer.read(key)
+    let content = try writer.readShown(key)
     let winner = try content.flatMap {
       try RivalSearch(writer: writer).winner(over: key, content: $0)
     }
@@ -144,7 +152,9 @@ struct HeldDoctor {
       return try !logged.missingParents(row.content, in: transaction).isEmpty
     case .unique:
       guard row.state.isComplete else { return false }
-      if try !row.writer.rivals(of: row.key, content: row.content).isEmpty { return true }
+      let id = RowID(table: shape.id, key: row.key)
+      let shown = try settlement.waitingRow(id, row.content, row.writer.sql).content
+      if try !row.writer.rivals(of: row.key, content: shown).isEmpty { return true }
       // A rival that came before it can be quarantined itself, because its parent lost a place.
       let others = try transaction.statement(
         "SELECT 1 FROM \(tables.held) WHERE tbl = ? AND reason IN ('parent', 'orphaned') LIMIT 1")
@@ -154,7 +164,7 @@ struct HeldDoctor {
     case .constraint:
       guard row.state.isComplete else { return false }
       return try trial?.refuses(key, row.content) ?? true
-    case .deleted, .removal, .folded: return true
+    case .deleted, .removal, .folded, .veiled: return true
     }
   }
 

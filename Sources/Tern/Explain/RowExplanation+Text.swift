@@ -31,6 +31,8 @@ extension RowExplanation.Standing: CustomStringConvertible {
     case .deleted(let stamp): "deleted by \(stamp)"
     case .folded(let rows):
       "shown, and folded into \(rows.map(\.description).joined(separator: ", "))"
+    case .veiled(let rows):
+      "shown without \(rows.map(\.description).joined(separator: ", "))"
     case .quarantined(let kind, let rows): "quarantined, because \(kind.reason(rows))"
     case .missing:
       "not in its table: deleted since the last seal, or taken by a migration or a trigger"

@@ -37,6 +37,9 @@ public struct RowExplanation: Hashable, Sendable {
     /// It is in its table and points to one of these rows, which were created earlier and hold the
     /// same in a UNIQUE index.
     case folded(into: [Reference])
+    /// It is in its table without these rows, to which it refers and which are deleted: its foreign
+    /// key says `ON DELETE SET NULL` or `SET DEFAULT`.
+    case veiled(without: [Reference])
     /// It is in the state and not in its table, and these rows are in its way: those that have its
     /// place in a UNIQUE index (none where such a row is quarantined itself, because its parent
     /// lost a place), or that it refers to and that are not in their tables. It is tried again in

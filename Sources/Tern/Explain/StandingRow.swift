@@ -5,7 +5,7 @@ import TernDatabase
 /// in one transaction.
 struct StandingRow {
   let state: RowState?
-  /// As it stands in its table.
+  /// What the state has of it, where it stands in its table.
   let shown: [String: SQLiteValue]?
   /// What is quarantined of it, or kept while it is deleted, under the columns' present names.
   let aside: [String: SQLiteValue]?
@@ -30,11 +30,11 @@ struct StandingRow {
     let held = try transaction.held.reason(of: RowID(table: sql.shape.id, key: row.packedKey))
     heldReason = held ?? (aside == nil ? nil : .deleted)
     missingParents =
-      heldReason == .parent || heldReason == .orphaned
-      ? try row.missingParents(aside ?? [:], in: transaction) : []
+      [.parent, .orphaned, .veiled].contains(heldReason)
+      ? try row.missingParents(shown ?? aside ?? [:], in: transaction) : []
     rivals =
       heldReason == .unique || heldReason == .folded
-      ? try row.rivals(shown ?? aside ?? [:], sql, in: transaction) : []
+      ? try row.rivals(writer.readShown(row.packedKey) ?? aside ?? [:], sql, in: transaction) : []
     isTooLarge = try transaction.large.holds(row.packedKey, of: sql.shape.id)
     authors = transaction.authors
     rows = try authors.ids.indices.map { try transaction.authorTable.row(UInt32($0)) }
@@ -62,6 +62,7 @@ struct StandingRow {
     if heldReason == .removal { return .quarantined(.removal, []) }
     if let deletion { return .deleted(authors.stamp(deletion)) }
     if heldReason == .folded { return .folded(into: rivals) }
+    if heldReason == .veiled { return .veiled(without: missingParents) }
     if let kind = heldReason?.kind { return .quarantined(kind, missingParents + rivals) }
     return shown == nil ? .missing : .shown
   }

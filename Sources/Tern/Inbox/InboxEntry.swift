@@ -37,8 +37,8 @@ public struct InboxEntry: Hashable, Sendable, Identifiable {
   public var actions: Set<Action> {
     switch kind {
     case .lastWriter, .sameKey, .deleteWins, .banned: [.restore, .dismiss]
-    case .orphaned: [.restore, .show, .discard, .dismiss]
-    case .displaced, .folded, .parentMissing, .veiled, .refused: [.show, .discard, .dismiss]
+    case .orphaned, .veiled: [.restore, .show, .discard, .dismiss]
+    case .displaced, .folded, .parentMissing, .refused: [.show, .discard, .dismiss]
     case .incomplete, .removal: [.dismiss]
     }
   }

@@ -104,8 +104,8 @@ private struct Discarding {
     if let known = held[sql.shape.id] { return known }
     let select = try transaction.statement(
       "SELECT key, content FROM \(transaction.tables.held) WHERE tbl = ? "
-        + "AND reason NOT IN ('\(HeldReason.incomplete)', '\(HeldReason.removal)', "
-        + "'\(HeldReason.folded)') ORDER BY key")
+        + "AND reason NOT IN ('\(HeldReason.incomplete)', '\(HeldReason.removal)') "
+        + "AND \(HeldReason.isOutOfTable) ORDER BY key")
     select.bind(1, sql.shape.id)
     var rows: [HeldRow] = []
     try select.each {

@@ -41,6 +41,7 @@ extension InboxWriter {
     // What was written before is not told from what triggers write below.
     _ = try Seal.run(in: transaction)
     let (sql, row) = try Inbox(transaction).row(of: entry, for: .restore)
+    if entry.kind == .veiled { return try restoreParents(of: row, sql) }
     let key = row.key
     var content = sql.shape.present(
       try transaction.held.content(in: .held, row.table, key) ?? [:])
@@ -67,6 +68,24 @@ extension InboxWriter {
       throw InboxError(
         .parentDeleted, "the row refers to more rows that are not there; insert those first")
     }
+  }
+
+  /// Brings back the parents without which a row is shown. It shows them again with the next
+  /// settlement.
+  private func restoreParents(of row: RowID, _ sql: TableSQL) throws {
+    let settlement = try Settlement(transaction, writers: [:])
+    let content = try settlement.writer(sql).read(row.key) ?? [:]
+    var isDone = false
+    for reference in try settlement.references(of: row.key, content, sql.shape)
+    where try settlement.isDeleted(reference) {
+      try bringBack(reference, settlement)
+      isDone = true
+    }
+    if isDone { return }
+    throw InboxError(
+      .parentDeleted,
+      "the row that it refers to is quarantined, because its own parent is deleted; restore that "
+        + "one")
   }
 
   /// As a merge would: what stands in the state is no write of anybody's.

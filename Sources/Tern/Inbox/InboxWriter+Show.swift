@@ -13,6 +13,7 @@ extension InboxWriter {
     let (sql, row) = try Inbox(transaction).row(of: entry, for: .show)
     let values = try named(values, sql.shape)
     let writer = try TableWriter(transaction, sql, hasHeld: true)
+    if entry.kind == .veiled { return try showVeiled(entry, with: values, row, writer) }
     if let content = try writer.read(row.key) {
       // Its table would take it, and the seal would fold it again.
       if entry.kind == .folded,
@@ -27,6 +28,30 @@ extension InboxWriter {
     let shown = try put(row, sql, with: values)
     if let refusal = shown.refusal { throw refusal }
     try noteShown([shown])
+  }
+
+  /// Gives a row another parent, or has it be without one for everybody: that is a write, also of
+  /// what it shows already.
+  private func showVeiled(
+    _ entry: InboxEntry, with values: [String: SQLiteValue], _ row: RowID, _ writer: TableWriter
+  ) throws {
+    guard let veil = try writer.veil(of: row.key), let shown = try writer.readShown(row.key) else {
+      return
+    }
+    var values = values
+    if values.isEmpty { for column in veil.columns { values[column.name] = column.shown } }
+    let written = veil.references.filter { $0.contains { values[$0.name] != nil } }
+    for column in written.joined() where values[column.name] == nil {
+      values[column.name] = column.shown
+    }
+    if let refusal = try collision(row, shown.merging(values) { $1 }, writer) { throw refusal }
+    try writer.dropVeil(row.key)
+    let left = veil.references.filter { !written.contains($0) }
+    if !left.isEmpty { try writer.noteVeil(Veil(references: left), on: row.key) }
+    let names = values.keys.sorted()
+    try write(writer.sql.update(names), entry.key + names.map { values[$0]! }, writer.sql)
+    try noteWrite(of: Set(names), entry.key, writer.sql)
+    try transaction.dismissed.forget(row)
   }
 
   /// By the columns as the table spells them.

@@ -45,18 +45,3 @@ struct InboxWriter {
       .joined(separator: ", ")
   }
 }
-
-extension TableShape {
-  /// Whether a child stays without its parent, as it was declared: not where its key says which.
-  func isReleased(_ foreignKey: ForeignKey) -> Bool {
-    let keys = Set(keyColumns.map(\.folded))
-    return ["SET NULL", "SET DEFAULT"].contains(foreignKey.onDelete)
-      && keys.isDisjoint(with: foreignKey.columns.map(\.folded))
-  }
-
-  /// As the table spells them.
-  func columns(of foreignKey: ForeignKey) -> [String] {
-    let names = Set(foreignKey.columns.map(\.folded))
-    return (columns.map(\.name) + localColumns).filter { names.contains($0.folded) }
-  }
-}

@@ -63,8 +63,8 @@ final class KeptOutRows {
     if Planted.isActive(.displacedUnlisted), kind == .displaced { return nil }
     let writer = try settlement.writer(sql)
     let held = try Array(row["content"] as Data).withUnsafeBytes { try HeldTable.readContent($0) }
-    // A folded row is in its table.
-    guard let content = kind == .folded ? try writer.read(id.key) : sql.shape.present(held) else {
+    let isInTable = kind == .folded || kind == .veiled
+    guard let content = isInTable ? try writer.read(id.key) : sql.shape.present(held) else {
       return nil
     }
     let state = try writer.state(of: id.key)
@@ -73,8 +73,13 @@ final class KeptOutRows {
     let defaults = try defaults(sql.shape)
     // Equal whether a default was written down or not, and before and after a column came.
     // What stays on this device says nothing of the row to others, and the app may write it often.
-    let local = Set(sql.shape.localColumns)
-    let written = content.filter { !local.contains($0.key) && $0.value != defaults[$0.key] }
+    var others = Set(sql.shape.localColumns)
+    // What else is in a row that is shown is no part of the entry.
+    if kind == .veiled, let veil = try writer.veil(of: id.key) {
+      others.formUnion(sql.shape.columns.map(\.name))
+      others.subtract(veil.columns.map(\.name))
+    }
+    let written = content.filter { !others.contains($0.key) && $0.value != defaults[$0.key] }
     return InboxEntry(
       id: InboxEntry.id(kind, sql.shape.name, id.key, HeldTable.bytes(of: written), rows),
       table: sql.shape.name,
@@ -104,13 +109,14 @@ final class KeptOutRows {
     let logged = try LoggedRow(shape, key: key)
     switch kind {
     case .displaced, .folded:
-      let stamps = try writer.rivals(of: row.key, content: content)
+      let shown = try settlement.waitingRow(row, content, writer.sql).content
+      let stamps = try writer.rivals(of: row.key, content: shown)
         .compactMap { try writer.state(of: $0)?.stamp }
       return (
-        try logged.rivals(content, writer.sql, in: transaction),
+        try logged.rivals(shown, writer.sql, in: transaction),
         stamps.min { transaction.authors.isLess($0, $1) }
       )
-    case .orphaned, .parentMissing:
+    case .orphaned, .parentMissing, .veiled:
       let deletes = try settlement.references(of: row.key, content, shape).compactMap { reference in
         try settlement.isDeleted(reference)
           ? settlement.writer(reference.parent).state(of: reference.key)?.deletion : nil

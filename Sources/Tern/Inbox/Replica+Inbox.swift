@@ -125,7 +125,7 @@ extension Replica {
 extension SQLiteReplicaStore {
   /// ``Replica/restore(_:)`` on the caller's thread.
   package func restore(_ entry: InboxEntry, into key: [SQLiteValue]? = nil) throws {
-    let isChild = entry.kind == .orphaned
+    let isChild = entry.kind == .orphaned || entry.kind == .veiled
     guard !isChild || key == nil else {
       throw InboxError(
         .wrongAction, "a row that is kept out is not restored into another; show it instead")

@@ -124,7 +124,8 @@ struct ReplicaReader {
   /// By the inbox's words.
   private func quarantined(of table: Int64) throws -> [String: Int] {
     let reasons = try counts(
-      "SELECT reason, count(*) FROM \(tables.held) WHERE tbl = \(table) GROUP BY reason")
+      "SELECT reason, count(*) FROM \(tables.held) WHERE tbl = \(table) AND \(HeldReason.isOutOfTable) "
+        + "GROUP BY reason")
     return reasons.reduce(into: [:]) { kinds, reason in
       kinds[HeldReason(rawValue: reason.key)?.word ?? reason.key] = reason.value
     }

@@ -206,6 +206,7 @@ final class RowMerger {
     _ row: BodyRow, _ effect: RowEffect, _ state: RowState, _ old: RowState?
   ) throws {
     let key = row.packedKey
+    try liftVeil(of: key)
     if !large.isEmpty, try leaveOutLarge(key, effect, state, old) { return }
     switch effect {
     case .ends: try writer.removeAndForget(key)
@@ -231,6 +232,15 @@ final class RowMerger {
     // author's too.
     case .stays where !state.isAlive && state.life != old?.life: try writer.removeAndForget(key)
     case .stays, .beaten: break
+    }
+  }
+
+  /// A column that comes is written as the state has it, and those beside it in its reference.
+  private func liftVeil(of key: UnsafeRawBufferPointer) throws {
+    guard let veil = try writer.veil(of: key) else { return }
+    let names = Set(columns.map { shape.columns[$0].name })
+    if veil.columns.contains(where: { names.contains($0.name) }) {
+      try writer.lift(veil, from: Array(key))
     }
   }
 

@@ -15,9 +15,9 @@ extension Settlement {
   func unfoldIfAlone(_ row: RowID, _ writer: TableWriter) throws {
     // It is deleted, or rows are folded in its table no longer.
     guard writer.folds, try writer.state(of: row.key)?.isShown ?? true,
-      let content = try writer.read(row.key)
-    else { return try transaction.held.unfold(row) }
-    if try writer.point(row.key, to: nil) == nil { return try transaction.held.unfold(row) }
+      let content = try writer.readShown(row.key)
+    else { return try writer.noteUnfolded(row.key) }
+    if try writer.point(row.key, to: nil) == nil { return try writer.noteUnfolded(row.key) }
     waiting[row] = WaitingRow(
       sql: writer.sql, key: row.key, content: content, creation: try writer.creation(of: row.key),
       isFolded: true)
@@ -28,7 +28,7 @@ extension Settlement {
     if let reason = try writer.point(row.key, to: nil) {
       try writer.hold(row.key, reason, adding: [:])
     } else {
-      try transaction.held.unfold(RowID(table: row.sql.shape.id, key: row.key))
+      try writer.noteUnfolded(row.key)
     }
   }
 
@@ -37,13 +37,13 @@ extension Settlement {
   func fold(_ row: WaitingRow, into winner: [UInt8], _ writer: TableWriter) throws -> Bool {
     // Most that are looked at again stay so, which is no write for triggers and observers.
     if try row.isFolded && writer.pointer(of: row.key) == winner { return true }
-    if try row.isFolded || writer.read(row.key) != nil {
+    if try row.isFolded || writer.readShown(row.key) != nil {
       if let reason = try writer.point(row.key, to: winner) {
         try writer.hold(row.key, reason, adding: [:])
         return false
       }
-    } else if let refused = try writer.show(row.key, content: row.content, folded: winner) {
-      try writer.hold(row.key, refused.reason, adding: refused.content)
+    } else if let refusal = try show(row, writer, folded: winner) {
+      try writer.hold(row.key, refusal.reason, adding: refusal.content)
       return false
     }
     try transaction.held.hold(row.sql.shape.id, row.key, .folded, content: [:])
@@ -64,7 +64,7 @@ extension Settlement {
       for key in try transaction.held.unsettledKeys(sql.shape.id) {
         let row = RowID(table: sql.shape.id, key: key)
         guard try transaction.held.reason(of: row) == .folded else { continue }
-        if let content = try writer.read(key) {
+        if let content = try writer.readShown(key) {
           let winner = try RivalSearch(writer: writer).winner(over: key, content: content)
           if let winner, try writer.pointer(of: key) == winner { continue }
           var refusal: HeldReason? = .unique
@@ -73,7 +73,7 @@ extension Settlement {
           try writer.hold(key, refusal, adding: [:])
           hasHeld = true
         } else {
-          try transaction.held.unfold(row)
+          try writer.noteUnfolded(key)
         }
       }
     }

@@ -52,7 +52,7 @@ extension Settlement {
     for key in keys {
       let row = RowID(table: sql.shape.id, key: key)
       let reason = try transaction.held.reason(of: row)
-      if reason == .removal { continue }
+      if reason == .removal || reason == .veiled { continue }
       if reason == .folded {
         try unfoldIfAlone(row, writer)
         continue
@@ -72,7 +72,8 @@ extension Settlement {
       }
       let content = sql.shape.present(held)
       if reason == .orphaned { knownOrphans.insert(row) }
-      let needs = try needs(of: row, content, sql)
+      let shown = try veil(over: content, of: key, sql)?.laid(over: content) ?? content
+      let needs = try needs(of: row, shown, sql)
       if reason == .orphaned, !needs.areOfDeleted {
         try transaction.held.hold(row.table, key, .parent, content: content)
       } else if content != held {
@@ -89,17 +90,13 @@ extension Settlement {
     guard let held = try transaction.held.content(in: .held, row.table, row.key) else {
       return queue.fell(row)
     }
-    let content = shape.present(held)
-    guard let refused = try writer.show(row.key, content: content) else {
-      try transaction.held.drop(in: .held, row.table, row.key)
-      return queue.came(row)
-    }
+    let candidate = try waitingRow(row, shape.present(held), writer.sql)
+    guard let refused = try show(candidate, writer) else { return queue.came(row) }
     if try refused.content != held || transaction.held.reason(of: row) != refused.reason {
       try writer.hold(row.key, refused.reason, adding: refused.content)
     }
     guard refused.reason == .unique, !shape.uniques.isEmpty else { return queue.fell(row) }
-    waiting[row] = WaitingRow(
-      sql: writer.sql, key: row.key, content: content, creation: try writer.creation(of: row.key))
+    waiting[row] = candidate
     queue.came(row) { contested.contains($0.table) }
   }
 
@@ -163,9 +160,11 @@ extension Settlement {
     var hasDecided = false
     for row in queue.undecided {
       let sql = transaction.sql.first { $0.shape.id == row.table }!
-      let content = try transaction.held.content(in: .held, row.table, row.key) ?? [:]
+      let held = try transaction.held.content(in: .held, row.table, row.key) ?? [:]
+      let content = sql.shape.present(held)
       let isContested = contested.contains(row.table)
-      var needs = try needs(of: row, sql.shape.present(content), sql).comingWith
+      let shown = try veil(over: content, of: row.key, sql)?.laid(over: content) ?? content
+      var needs = try needs(of: row, shown, sql).comingWith
       for id in needs?.rows ?? [] where !queue.isPending(id) {
         if isContested, try mayStand(id) { needs?.rows.remove(id) } else { needs = nil }
       }

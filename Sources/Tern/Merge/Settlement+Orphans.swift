@@ -21,29 +21,37 @@ extension Settlement {
     guard let reason = try transaction.held.reason(of: row) else { return }
     if reason == .folded {
       if Planted.isActive(.foldedNotWoken) { return try transaction.held.setWaits(row, on: []) }
-      let rivals = try writer(sql).read(key).map { try writer(sql).rivals(of: key, content: $0) }
+      let rivals = try writer(sql).readShown(key)
+        .map { try writer(sql).rivals(of: key, content: $0) }
       return try transaction.held.setWaits(
-        row, on: Set((rivals ?? []).map { RowID(table: row.table, key: $0) }))
+        row,
+        on: Set((rivals ?? []).map { RowID(table: row.table, key: $0) })
+          .union(veilingParents(of: row, sql)))
+    }
+    if reason == .veiled {
+      return try transaction.held.setWaits(row, on: veilingParents(of: row, sql))
     }
     guard
       let held = try transaction.held.content(in: .held, row.table, key)
     else { return }
     let content = sql.shape.present(held)
     switch reason {
-    case .constraint, .incomplete, .deleted, .folded:
-      // Nothing but a change of its own can show it.
-      try transaction.held.setWaits(row, on: [])
+    case .constraint, .incomplete, .deleted, .folded, .veiled:
+      // Nothing but a change of its own can show it, and it may be gone with its parent.
+      let parents = try hasVeilable() ? parents(of: row, content, sql).rows : []
+      try transaction.held.setWaits(row, on: parents)
     case .removal:
       // An expression of the app's failed, and nobody knows what that waits for.
       try transaction.held.setWaits(row, on: nil)
     case .unique:
-      let parents = try parents(of: row, content, sql.shape)
-      let rivals = try writer(sql).rivals(of: key, content: content)
+      let parents = try parents(of: row, content, sql)
+      let shown = try waitingRow(row, content, sql).content
+      let rivals = try writer(sql).rivals(of: key, content: shown)
         .map { RowID(table: row.table, key: $0) }
       // A rival that came before it can be quarantined itself, because its parent lost a place.
       try transaction.held.setWaits(row, on: rivals.isEmpty ? nil : parents.rows.union(rivals))
     case .parent, .orphaned:
-      let parents = try parents(of: row, content, sql.shape)
+      let parents = try parents(of: row, content, sql)
       if parents.isDeleted {
         if reason == .parent { try mark(row) }
         if !knownOrphans.contains(row) { newOrphans += 1 }
@@ -56,6 +64,13 @@ extension Settlement {
     }
   }
 
+  /// The rows without which a row is shown.
+  private func veilingParents(of row: RowID, _ sql: TableSQL) throws -> Set<RowID> {
+    guard let veil = try writer(sql).veil(of: row.key) else { return [] }
+    let content = veil.columns.reduce(into: [:]) { $0[$1.name] = $1.held }
+    return try parents(of: row, content, sql).rows
+  }
+
   /// The rows that a quarantined row refers to by their keys.
   private struct Parents {
     var rows: Set<RowID> = []
@@ -65,11 +80,17 @@ extension Settlement {
     var isDeleted = false
   }
 
-  private func parents(of row: RowID, _ content: [String: SQLiteValue], _ shape: TableShape) throws
+  private func parents(of row: RowID, _ content: [String: SQLiteValue], _ sql: TableSQL) throws
     -> Parents
   {
     var parents = Parents()
-    for reference in try references(of: row.key, content, shape) {
+    // The default that a veil shows has a parent too.
+    let shown = try veil(over: content, of: row.key, sql)?.laid(over: content) ?? [:]
+    for reference in try references(of: row.key, shown, sql.shape) {
+      parents.rows.insert(RowID(table: reference.parent.shape.id, key: reference.key))
+    }
+    parents.rows.remove(row)
+    for reference in try references(of: row.key, content, sql.shape) {
       let parent = RowID(table: reference.parent.shape.id, key: reference.key)
       if parent == row { continue }
       parents.rows.insert(parent)

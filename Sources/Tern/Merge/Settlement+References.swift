@@ -25,9 +25,11 @@ extension Settlement {
 
   /// Wakes what waits for rows that stand and will fall: those below what went, and below what was
   /// written without its parent. What they keep out is decided before they fall.
+  ///
+  /// Those of them that are veiled stand, and what they show then may collide with others.
   func wakeBelow() throws {
     // Without UNIQUE nothing is kept out by a row that stands.
-    guard !contested.isEmpty, try transaction.held.hasRows() else { return }
+    guard !contested.isEmpty, try transaction.held.hasRows() || hasVeilable() else { return }
     var below: [RowID] = []
     for writer in writers.values {
       let table = writer.sql.shape.id
@@ -38,11 +40,12 @@ extension Settlement {
     var met: Set<RowID> = []
     while let row = below.popLast() {
       guard met.insert(row).inserted else { continue }
-      try transaction.held.wake(row.table, row.key)
-      guard let parent = transaction.sql.first(where: { $0.shape.id == row.table })?.shape else {
+      guard let parent = transaction.sql.first(where: { $0.shape.id == row.table }) else {
         continue
       }
-      for (sql, keys) in try children(of: row.key, parent) {
+      if try lay(on: row.key, writer(parent)) { continue }
+      try transaction.held.wake(row.table, row.key)
+      for (sql, keys) in try children(of: row.key, parent.shape) {
         below += keys.map { RowID(table: sql.shape.id, key: $0) }
       }
     }
@@ -71,7 +74,7 @@ extension Settlement {
     }
   }
 
-  /// Quarantines a row that lacks a parent; `true` when it was.
+  /// Quarantines a row that lacks a parent, or veils it; `true` when it was.
   private func fell(_ key: [UInt8], _ writer: TableWriter) throws -> Bool {
     switch try footing(key, writer) {
     case .stands: return false
@@ -79,9 +82,14 @@ extension Settlement {
       leaning.insert(RowID(table: writer.sql.shape.id, key: key))
       return false
     case .falls:
-      try writer.hold(key, .parent, adding: [:])
+      try takeOut(key, writer)
       return true
     }
+  }
+
+  /// What becomes of a row in its table that lacks a parent for good.
+  private func takeOut(_ key: [UInt8], _ writer: TableWriter) throws {
+    if try !lay(on: key, writer) { try writer.hold(key, .parent, adding: [:]) }
   }
 
   /// Whether a row in its table refers to one that is not.
@@ -173,7 +181,7 @@ extension Settlement {
       case .leans: continue
       case .stands: break
       case .falls:
-        try writer.hold(row.key, .parent, adding: [:])
+        try takeOut(row.key, writer)
         hasFallen = true
       }
       leaning.remove(row)

@@ -4,6 +4,7 @@ import TernDatabase
 /// Decides at the end of a merge which rows can be shown, as a function of the state alone, so that
 /// equal states give equal tables (INV-01):
 ///
+/// 0. What rows show of references to deleted rows: ``Veil``.
 /// 1. Of the rows that CHECK and NOT NULL accept, the greatest set in which every row has its
 ///    parents: those of them that can stand but for UNIQUE.
 /// 2. Of these, walked in the order of their ``Creation``, each that collides in no UNIQUE index
@@ -40,6 +41,11 @@ final class Settlement {
   var knownOrphans: Set<RowID> = []
   /// Rows that are quarantined now because a parent is deleted, and were not before.
   var newOrphans = 0
+  /// By table, once that was looked up.
+  var veilableByTable: [Int64: [Veilable]] = [:]
+  /// Rows that are deleted or go with one that is, and rows that are not: nothing of that changes
+  /// while rows are settled.
+  var gone: [RowID: Bool] = [:]
 
   init(_ transaction: StoreTransaction, writers: [Int64: TableWriter]) throws {
     self.transaction = transaction
@@ -48,6 +54,7 @@ final class Settlement {
 
   func run() throws -> [Int64: TableWriter] {
     if try transaction.held.isUnsettled() { try takeGoneParents() }
+    try liftVeils()
     try wakeBelow()
     try showHeld(transaction.sql)
     if !waiting.isEmpty {
@@ -81,7 +88,7 @@ final class Settlement {
     while let row = queue.next() {
       let writer = try writer(row.sql)
       let rivals = try writer.rivals(of: row.key, content: row.content)
-      let creations = try rivals.map(writer.creation)
+      let creations = try rivals.map { try writer.creation(of: $0) }
       if Planted.isActive(.uniqueByArrival), !rivals.isEmpty { continue }
       let first = zip(rivals, creations).min { $0.1 < $1.1 }
       if let first, first.1 < row.creation {
@@ -89,7 +96,7 @@ final class Settlement {
         continue
       }
       for (key, creation) in zip(rivals, creations) {
-        let content = try writer.read(key) ?? [:]
+        let content = try writer.readShown(key) ?? [:]
         var loser = WaitingRow(sql: row.sql, key: key, content: content, creation: creation)
         if writer.folds {
           loser.isFolded = try fold(loser, into: row.key, writer)
@@ -102,10 +109,8 @@ final class Settlement {
       }
       if row.isFolded {
         try unfold(row, writer)
-      } else if let refused = try writer.show(row.key, content: row.content) {
+      } else if let refused = try show(row, writer) {
         try writer.hold(row.key, refused.reason, adding: refused.content)
-      } else {
-        try transaction.held.drop(in: .held, row.sql.shape.id, row.key)
       }
     }
   }
@@ -117,21 +122,31 @@ final class Settlement {
       guard waiting[waiter] == nil, let reason = try transaction.held.reason(of: waiter),
         let sql = transaction.sql.first(where: { $0.shape.id == waiter.table })
       else { continue }
-      let writer = try writer(sql)
-      let content: [String: SQLiteValue]?
       switch reason {
       case .unique:
-        content = try transaction.held.content(in: .held, waiter.table, waiter.key)
-          .map(sql.shape.present)
-      case .folded: content = try writer.read(waiter.key)
+        let held = try transaction.held.content(in: .held, waiter.table, waiter.key)
+        if let held { queue.add(try waitingRow(waiter, sql.shape.present(held), sql)) }
+      case .folded:
+        let writer = try writer(sql)
+        guard let content = try writer.readShown(waiter.key) else { continue }
+        queue.add(
+          WaitingRow(
+            sql: sql, key: waiter.key, content: content,
+            creation: try writer.creation(of: waiter.key), isFolded: true))
       default: continue
       }
-      guard let content else { continue }
-      queue.add(
-        WaitingRow(
-          sql: sql, key: waiter.key, content: content,
-          creation: try writer.creation(of: waiter.key),
-          isFolded: reason == .folded))
     }
+  }
+
+  /// A row that is quarantined, as its table would show it.
+  ///
+  /// - Parameter content: what the state has of it.
+  func waitingRow(_ row: RowID, _ content: [String: SQLiteValue], _ sql: TableSQL) throws
+    -> WaitingRow
+  {
+    let veil = try veil(over: content, of: row.key, sql)
+    return WaitingRow(
+      sql: sql, key: row.key, content: veil?.laid(over: content) ?? content,
+      creation: try writer(sql).creation(of: row.key, veil: veil), veil: veil)
   }
 }

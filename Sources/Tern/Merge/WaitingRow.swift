@@ -5,8 +5,11 @@ import TernDatabase
 struct WaitingRow {
   let sql: TableSQL
   let key: [UInt8]
+  /// As its table would show it.
   let content: [String: SQLiteValue]
   let creation: Creation
+  /// What it would not show.
+  var veil: Veil?
   /// It is in its table all the same, and points to another.
   var isFolded = false
 }
@@ -16,12 +19,15 @@ struct WaitingRow {
 struct Creation: Comparable {
   /// It stands in the table and in no operation: it yields to every row that others know.
   private let isUnsynced: Bool
+  /// A veil gave it its place: nobody wrote that, and it yields to what somebody wrote.
+  private let isVeiled: Bool
   private let time: HybridTime
   private let author: ReplicaID
   private let key: [UInt8]
 
-  init(_ state: RowState?, key: [UInt8], authors: Authors) {
+  init(_ state: RowState?, key: [UInt8], isVeiled: Bool, authors: Authors) {
     isUnsynced = state == nil
+    self.isVeiled = isVeiled
     time = state?.stamp.time ?? .zero
     author = authors.ids[Int(state?.stamp.author ?? 0)]
     self.key = key
@@ -29,6 +35,7 @@ struct Creation: Comparable {
 
   static func < (left: Creation, right: Creation) -> Bool {
     if left.isUnsynced != right.isUnsynced { return right.isUnsynced }
+    if left.isVeiled != right.isVeiled { return right.isVeiled }
     if left.time != right.time { return left.time < right.time }
     if left.author != right.author { return left.author < right.author }
     return left.key.lexicographicallyPrecedes(right.key)
@@ -80,12 +87,23 @@ extension TableWriter {
     return try read.state()
   }
 
-  func creation(of key: [UInt8]) throws -> Creation {
-    Creation(try state(of: key), key: key, authors: transaction.authors)
+  /// - Parameter veil: of a row that is not in its table.
+  func creation(of key: [UInt8], veil: Veil? = nil) throws -> Creation {
+    let veil = try veil ?? self.veil(of: key)
+    return Creation(
+      try state(of: key), key: key, isVeiled: veil.map { sql.shape.isPlaced(by: $0) } ?? false,
+      authors: transaction.authors)
   }
 }
 
 extension TableShape {
+  /// Whether a place in a UNIQUE index depends on what a veil shows.
+  func isPlaced(by veil: Veil) -> Bool {
+    if Planted.isActive(.veilDisplaces) { return false }
+    let veiled = Set(veil.columns.map(\.name.folded))
+    return uniques.contains { $0.columns.contains { veiled.contains($0.name.folded) } }
+  }
+
   /// The values of a row's columns, the key's included, by folded name.
   func values(_ key: [UInt8], _ content: [String: SQLiteValue]) throws -> [String: SQLiteValue] {
     var values = Dictionary(content.map { ($0.key.folded, $0.value) }, uniquingKeysWith: { $1 })

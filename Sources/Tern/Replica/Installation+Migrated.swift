@@ -31,6 +31,8 @@ extension Installation {
     -> Int64
   {
     var checksum = Checksum(try catalogue.checksum())
+    // Another release may decide otherwise what is shown.
+    checksum.add(Array("\(StoreTables.format)".utf8) + [0])
     // Which the catalogue does not have: what peers call it.
     for shape in shapes {
       let names =

@@ -35,7 +35,7 @@ extension ReplicaCounts {
       """
       SELECT \((["0"] + notes).joined(separator: " + ")),
         (SELECT sum(stored - trimmed) FROM \(tables.author)), 
-        (SELECT count(*) FROM \(tables.held) WHERE reason <> '\(HeldReason.folded)')
+        (SELECT count(*) FROM \(tables.held) WHERE \(HeldReason.isOutOfTable))
       """)
     try select.each {
       (unsealedChanges, operations, quarantined) = (select.int(0), select.int(1), select.int(2))

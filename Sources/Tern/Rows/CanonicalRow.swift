@@ -7,6 +7,7 @@ package struct CanonicalRow: Hashable, Sendable {
   package var life: UInt32
   package var time: HybridTime
   package var author: ReplicaID?
+  package var isDeleted: Bool
   /// By column name; columns at their default are left out. Empty for a deleted row.
   package var cells: [String: CanonicalCell]
   /// Whether the row stands in its table.
@@ -14,13 +15,14 @@ package struct CanonicalRow: Hashable, Sendable {
 
   package init(
     table: String, key: [SQLiteValue], life: UInt32, time: HybridTime, author: ReplicaID?,
-    cells: [String: CanonicalCell], isShown: Bool
+    isDeleted: Bool, cells: [String: CanonicalCell], isShown: Bool
   ) {
     self.table = table
     self.key = key
     self.life = life
     self.time = time
     self.author = author
+    self.isDeleted = isDeleted
     self.cells = cells
     self.isShown = isShown
   }

@@ -29,7 +29,8 @@ struct CanonicalState {
           table: shape.name, key: try packed.withUnsafeBytes { try PackedKey.values($0) },
           life: state.life, time: state.stamp.time,
           author: state.stamp == .zero ? nil : transaction.authors.ids[Int(state.stamp.author)],
-          cells: cells(state, shape, values: shown ?? held ?? [:]), isShown: shown != nil))
+          isDeleted: !state.isPresent, cells: cells(state, shape, values: shown ?? held ?? [:]),
+          isShown: shown != nil))
     }
     return rows
   }

@@ -2,10 +2,16 @@ import TernCore
 import TernDatabase
 
 extension TableWriter {
-  /// Whether the row in the table holds what writing `value` there would leave.
+  /// Whether the row in the table holds what writing `value` there would leave, or would but for
+  /// its veil.
   func shows(_ value: SQLiteValue, in column: String, of key: some ContiguousBytesLike) throws
     -> Bool
   {
+    if let veil = try veil(of: key), let shown = try readShown(key),
+      let veiled = veil.columnsShown(in: shown).first(where: { $0.name == column })
+    {
+      return veiled.held == value
+    }
     let keys = sql.shape.keyColumns.enumerated().map { "\($1.quoted) = ?\($0 + 1)" }
     let select = try transaction.statement(
       "SELECT \(column.quoted) IS ?\(keys.count + 1) COLLATE BINARY FROM \(sql.shape.qualifiedName) "

@@ -14,7 +14,7 @@ final class TableWriter {
   private(set) var hasChanged = false
   /// Rows that were quarantined, and that a settlement wrote and has not told of.
   private var shown: Set<[UInt8]> = []
-  private(set) var hasHeld: Bool
+  var hasHeld: Bool
   /// Off while a snapshot is loaded, whose orphans are looked for afterwards, all at once.
   var recordsKeys = true
   /// While what a log has is merged on top of a snapshot.
@@ -325,6 +325,7 @@ final class TableWriter {
     _ = try bind(key, to: delete)
     if try run(delete, key) != nil { return false }
     hasBeenTouched = true
+    try dropVeil(key)
     try transaction.held.wake(sql.shape.id, key)
     if shown.isEmpty || key.withBytes({ shown.remove(Array($0)) }) == nil { tell(key) }
     if isReferredTo, recordsKeys { key.withBytes { removed.append(Array($0)) } }
@@ -411,8 +412,14 @@ final class TableWriter {
     try content(of: key) ?? aside(key)
   }
 
-  /// The row as it stands in the table, local columns included.
+  /// What the state has of a row that stands in the table, local columns included.
   func read(_ key: some ContiguousBytesLike) throws -> [String: SQLiteValue]? {
+    guard let shown = try readShown(key) else { return nil }
+    return try veil(of: key)?.lifted(from: shown) ?? shown
+  }
+
+  /// The row as it stands in the table, local columns included.
+  func readShown(_ key: some ContiguousBytesLike) throws -> [String: SQLiteValue]? {
     let statement = try transaction.statement(sql.read)
     _ = try bind(key, to: statement)
     defer { statement.reset() }

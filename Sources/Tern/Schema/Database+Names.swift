@@ -29,6 +29,15 @@ extension Database {
         """)
   }
 
+  /// Whether a column holds the same of every row that says nothing of it.
+  func hasLiteralDefault(_ column: String, in table: String) throws -> Bool {
+    let declared = try String.fetchOne(
+      self, sql: "SELECT dflt_value FROM pragma_table_xinfo(?, 'main') WHERE name = ?",
+      arguments: [table, column])
+    let tokens = SQLText(declared ?? "NULL").tokens.drop { $0.isSymbol("-") || $0.isSymbol("+") }
+    return tokens.count == 1 && !tokens.first!.text.folded.hasPrefix("current_")
+  }
+
   /// What a column holds of a row that says nothing of it.
   func declaredDefault(of column: String, in table: String) throws -> SQLiteValue {
     let declared = try String.fetchOne(

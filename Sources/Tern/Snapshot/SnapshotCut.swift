@@ -142,6 +142,9 @@ struct SnapshotCut {
       for index in 0..<keyCount { key.append(key: select.value(index)) }
       let isShown = !select.isNull(keyCount + 5) && !refused.contains(key.bytes)
       let aside = isShown || !state.isAlive ? nil : try writer.aside(key.bytes)
+      let lifted =
+        try isShown && !Planted.isActive(.veilInSnapshot) && writer.veil(of: key.bytes) != nil
+        ? writer.read(key.bytes) : nil
       // What was in it, nobody can read here any more.
       if state.isShown, !isShown, aside == nil {
         throw SnapshotError(
@@ -152,7 +155,9 @@ struct SnapshotCut {
       }
       key.bytes.withUnsafeBytes { key in
         content.append(snapshotRow: key, state: state, kinds: kinds, cells: &cells) {
-          if isShown {
+          if let lifted {
+            $0.append(lifted[shape.columns[$1].name] ?? .null)
+          } else if isShown {
             $0.append(select.value(keyCount + 6 + Int32($1)))
           } else {
             $0.append(aside?[shape.columns[$1].name] ?? .null)

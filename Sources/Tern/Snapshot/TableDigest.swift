@@ -77,6 +77,8 @@ struct TableDigest {
       && (refused.isEmpty || !refused.contains(select.packedKey(sql.shape)))
     // What is quarantined has its values there.
     let aside = isShown ? nil : try writer.aside(select.packedKey(sql.shape))
+    let lifted =
+      try isShown && transaction.veils.hasRows() ? liftedRow(select.packedKey(sql.shape)) : nil
     // Neither there nor here: somebody took it away.
     content.append(byte: state.isShown && !isShown && aside == nil ? 1 : 0)
     for (place, column) in columns.enumerated() {
@@ -84,12 +86,19 @@ struct TableDigest {
       content.append(varint: UInt64(place))
       try append(stamp)
       // What the table shows, also where the state could say it.
-      if isShown {
+      if let lifted {
+        content.append(lifted[column.name] ?? .null)
+      } else if isShown {
         content.append(select.value(keyCount + 6 + column.offset))
       } else {
         content.append(state.computed(column.id) ?? aside?[column.name] ?? .null)
       }
     }
+  }
+
+  /// What the state has of a row that shows something else.
+  private func liftedRow(_ key: [UInt8]) throws -> [String: SQLiteValue]? {
+    try writer.veil(of: key) == nil ? nil : writer.read(key)
   }
 
   private mutating func append(_ stamp: Stamp) throws {

@@ -17,11 +17,20 @@ enum HeldReason: String, CaseIterable {
   case removal
   /// The same, and it stays in its table: it points to that row. Nothing is held of it.
   case folded
+  /// The same: what it refers to is deleted, and a ``Veil`` says what it shows instead.
+  case veiled
   /// It is deleted, and a change may bring it back. Such rows are counted as deleted, and kept in a
   /// table of their own.
   case deleted
 
   var place: ContentPlace { self == .deleted ? .kept : .held }
+
+  /// Whether the row stays in its table, so that nothing is held of it.
+  var isInTable: Bool { self == .folded || self == .veiled }
+
+  /// In SQL: that it does not.
+  static let isOutOfTable =
+    "reason NOT IN (\(allCases.filter(\.isInTable).map { "'\($0)'" }.joined(separator: ", ")))"
 }
 
 /// Where the content of a row stands that is in the state and not in its table.
@@ -37,7 +46,7 @@ extension StoreTables {
 
   /// Matches one row's content.
   fileprivate func match(_ place: ContentPlace) -> String {
-    "tbl = ? AND key = ?" + (place == .held ? " AND reason <> '\(HeldReason.folded)'" : "")
+    "tbl = ? AND key = ?" + (place == .held ? " AND \(HeldReason.isOutOfTable)" : "")
   }
 }
 
@@ -123,12 +132,12 @@ final class HeldTable {
     try forgetWaits(table, packedKey)
   }
 
-  /// A row is folded no longer.
-  func unfold(_ row: RowID) throws {
-    try run(
-      "DELETE FROM \(tables.held) WHERE tbl = ? AND key = ? AND reason = '\(HeldReason.folded)'",
-      row.table, row.key)
-    try forgetWaits(row.table, row.key)
+  /// A row is folded no longer, or veiled.
+  func release(_ reason: HeldReason, _ table: Int64, _ packedKey: some ContiguousBytesLike) throws {
+    let count = try run(
+      "DELETE FROM \(tables.held) WHERE tbl = ? AND key = ? AND reason = '\(reason)'", table,
+      packedKey)
+    if count > 0 { try forgetWaits(table, packedKey) }
   }
 
   private func forgetWaits(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws {

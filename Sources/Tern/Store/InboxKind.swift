@@ -49,6 +49,7 @@ extension HeldReason {
     case .orphaned: .orphaned
     case .unique: .displaced
     case .folded: .folded
+    case .veiled: .veiled
     case .incomplete: .incomplete
     case .removal: .removal
     case .deleted: nil

@@ -82,6 +82,8 @@ final class RareTables: Sendable {
         key: "on_tbl, on_key, tbl, key", index: "tbl, key"),
       // Rows quarantined at which the next settlement looks.
       RareTable("\(prefix)unsettled_row", row, key: "tbl, key"),
+      // See ``VeilTable``.
+      RareTable("\(prefix)veil", "\(row), content BLOB NOT NULL", key: "tbl, key"),
       // See ``DismissedTable``.
       RareTable("\(prefix)dismissed", "\(row), entry INTEGER NOT NULL", key: "tbl, key, entry"),
       // See ``FailedTriggerTable``.

@@ -5,7 +5,7 @@ import TernDatabase
 /// The tables that a replica keeps in the app's database, beside one note table and one row table
 /// for each synced table (``NoteSQL``).
 struct StoreTables {
-  static let format = 7
+  static let format = 8
   static let commonPrefix = "grdb_tern_"
 
   /// `grdb_tern_` and the replica's name.
@@ -54,6 +54,8 @@ struct StoreTables {
   /// See ``Settlement/settleHeld()``.
   var waits: String { prefix + "waits" }
   var unsettledRow: String { prefix + "unsettled_row" }
+  /// See ``VeilTable``.
+  var veil: String { prefix + "veil" }
   var forgotten: String { prefix + "forgotten" }
   var opened: String { prefix + "opened" }
   /// See ``FailedTriggerTable``.

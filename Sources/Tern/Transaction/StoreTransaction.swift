@@ -17,6 +17,7 @@ final class StoreTransaction {
   var states: StateTable
   var waiting: WaitingTable
   let held: HeldTable
+  let veils: VeilTable
   var large: LargeTable
   var log: LogTable { LogTable(connection) }
   var remotes: RemoteTable { RemoteTable(connection) }
@@ -48,6 +49,7 @@ final class StoreTransaction {
     let connection = StoreConnection(db, tables, memory: statements)
     self.connection = connection
     held = HeldTable(connection)
+    veils = VeilTable(connection)
     states = StateTable(connection)
     self.knownTriggers = knownTriggers
     self.inboxLimits = inboxLimits

@@ -43,10 +43,18 @@ struct UndoRow {
     leave(isDelete ? allColumns : changes.flatMap(\.columns), reason)
   }
 
-  /// A plan without what refers to a row that is not there: of a row that comes back nothing is
-  /// left. `nil` where it writes nothing of that foreign key.
+  /// A plan without what refers to a row that is not there: a row that comes back is without it
+  /// where its foreign key sets NULL, and otherwise nothing is left of it. `nil` where it writes
+  /// nothing of that foreign key.
   func leaving(_ foreignKey: TableShape.ForeignKey, of plan: Plan) -> Plan? {
     switch plan.write {
+    case .insert(var content)
+    where foreignKey.onDelete == "SET NULL" && shape.isReleased(foreignKey):
+      var left = plan.report.left
+      for name in shape.columns(of: foreignKey) {
+        (content[name], left[name]) = (.null, .changedSince)
+      }
+      return (.insert(content), report(.broughtBack, columns: plan.report.columns, left: left))
     case .insert: return left
     case .update(var content):
       let columns = Set(foreignKey.columns.map(\.folded))

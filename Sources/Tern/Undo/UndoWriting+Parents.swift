@@ -50,7 +50,7 @@ extension UndoWriting {
     var hasLeft = false
     var absent: [UndoRow] = []
     func take(_ plan: UndoRow.Plan, _ index: Int) {
-      if case .insert? = plans[index].write { absent.append(rows[index]) }
+      if case .insert? = plans[index].write, plan.write == nil { absent.append(rows[index]) }
       plans[index] = plan
       hasLeft = true
     }

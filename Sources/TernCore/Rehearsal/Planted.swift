@@ -114,6 +114,16 @@ package enum Planted: String, CaseIterable, Sendable {
   case foldedNotWoken
   /// Nor when, in a table of several UNIQUE indexes, another comes that it should point to.
   case foldedUnsought
+  /// A snapshot has what a veiled row shows, and not what the state has of it.
+  case veilInSnapshot
+  /// So has what is kept of a deleted row.
+  case veilKept
+  /// A REPLACE of a veiled row writes what the veil shows.
+  case veilSealed
+  /// A parent that is quarantined veils its children as a deleted one does.
+  case veilForHeld
+  /// A veiled row takes its place in a UNIQUE index by its creation, as if somebody had written it.
+  case veilDisplaces
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -205,6 +215,10 @@ package enum Planted: String, CaseIterable, Sendable {
   ]
   /// Those of folded rows: no simulated table folds.
   package static let ofFolds: [Planted] = [.pointersLeft, .foldedNotWoken, .foldedUnsought]
+  /// Those of veils: no simulated reference sets NULL.
+  package static let ofVeils: [Planted] = [
+    .veilInSnapshot, .veilKept, .veilSealed, .veilForHeld, .veilDisplaces,
+  ]
   /// Those of a server that its own tests catch: no simulated space is full.
   package static let ofServers: [Planted] = [.quotaPacked]
   /// Those of a device that its own tests catch: a simulated server gives nothing that it has not

@@ -10,7 +10,8 @@ extension MemoryState {
           table: table.shape.name, key: try table.unpacked(key), life: state.life,
           time: state.stamp.time,
           author: state.stamp == .zero ? nil : authors.ids[Int(state.stamp.author)],
-          cells: cells(state, table.shape, row.content), isShown: row.shown != nil)
+          isDeleted: !state.isPresent, cells: cells(state, table.shape, row.content),
+          isShown: row.shown != nil)
       }
     }
   }

@@ -107,6 +107,11 @@ extension Planted {
     case .foldedNotWoken: "a folded row is not looked at when the one that it points to changes"
     case .foldedUnsought:
       "a folded row is not looked at when another comes that it should point to"
+    case .veilInSnapshot: "a snapshot has what a veiled row shows, and not what it holds"
+    case .veilKept: "what is kept of a deleted row is what a veil showed"
+    case .veilSealed: "a REPLACE of a veiled row writes what the veil shows"
+    case .veilForHeld: "a quarantined parent veils its children, as a deleted one does"
+    case .veilDisplaces: "a row that a veil moves to a default displaces one that a person wrote"
     case .answerNotBelieved: "an answer does not correct a path without a route"
     }
   }

@@ -1,0 +1,63 @@
+import TernCore
+import TernDatabase
+
+/// Rows that are shown without what they refer to.
+extension TableWriter {
+  func veil(of key: some ContiguousBytesLike) throws -> Veil? {
+    try hasHeld ? transaction.veils.veil(of: key, sql.shape) : nil
+  }
+
+  /// Has a row in its table show what a veil says.
+  ///
+  /// - Returns: why the table refuses that. The row is as it was then.
+  func lay(_ veil: Veil, on key: [UInt8]) throws -> HeldReason? {
+    if let reason = try put(key, veil.laid(over: [:]), .update) { return reason }
+    try noteVeil(veil, on: key)
+    try noteWritten(key)
+    return nil
+  }
+
+  /// A row was written to its table as a veil says.
+  func noteVeil(_ veil: Veil, on key: [UInt8]) throws {
+    hasHeld = true
+    let row = RowID(table: sql.shape.id, key: key)
+    // The column's type may have made another value of a default.
+    let shown = veil.columns.allSatisfy { $0.shown == .null } ? [:] : try readShown(key) ?? [:]
+    try transaction.veils.put(
+      Veil(
+        references: veil.references.map { columns in
+          columns.map {
+            Veil.Column(name: $0.name, held: $0.held, shown: shown[$0.name] ?? .null)
+          }
+        }), on: row)
+    if try transaction.held.reason(of: row) == .folded { return }
+    try transaction.held.hold(row.table, key, .veiled, content: [:])
+  }
+
+  /// Has a row in its table show again what the state has of it, or quarantines it where the table
+  /// refuses that.
+  func lift(_ veil: Veil, from key: [UInt8]) throws {
+    guard let shown = try readShown(key) else { return try dropVeil(key) }
+    let content = veil.columnsShown(in: shown).reduce(into: [:]) { $0[$1.name] = $1.held }
+    if !content.isEmpty, let reason = try put(key, content, .update) {
+      return try hold(key, reason, adding: [:])
+    }
+    try dropVeil(key)
+    try noteWritten(key)
+  }
+
+  /// Notes of a row in its table that it is folded no longer.
+  func noteUnfolded(_ key: [UInt8]) throws {
+    try transaction.held.release(.folded, sql.shape.id, key)
+    if try veil(of: key) != nil {
+      try transaction.held.hold(sql.shape.id, key, .veiled, content: [:])
+    }
+  }
+
+  /// Forgets the veil of a row that went, or of which every column is written.
+  func dropVeil(_ key: some ContiguousBytesLike) throws {
+    guard hasHeld, try transaction.veils.hasRows() else { return }
+    try transaction.veils.drop(sql.shape.id, key)
+    try transaction.held.release(.veiled, sql.shape.id, key)
+  }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import GRDB
+import Tern
+import TestDevice
+import Testing
+
+@Suite("Undo: rows without their deleted parents")
+struct UndoVeilTests {
+  @Test(arguments: [
+    ("UPDATE item SET title = 'M'", "milk Milk -", "milk Milk ben"),
+    ("REPLACE INTO item VALUES ('milk', 'M', NULL, NULL)", "milk Milk -", "milk Milk ben"),
+    // What it had is not there to be given back.
+    ("UPDATE item SET person = 'ann'", "milk Milk ann", "milk Milk ann"),
+    ("DELETE FROM item", "milk Milk -", "milk Milk -"),
+  ])
+  func `what is taken back leaves the row what it held`(
+    _ statement: String, _ before: String, _ after: String
+  ) async throws {
+    let (a, b) = try VeiledItems.met()
+    try a.commit(statement)
+    _ = try await a.replica.undo()
+    try meetTwice(a, b)
+    for device in [a, b] { #expect(try device.itemLines == [before]) }
+    try b.commit(VeiledItems.comeBack)
+    try meetTwice(a, b)
+    for device in [a, b] { #expect(try device.itemLines == [after]) }
+  }
+
+  @Test func `the parent's delete is taken back, and the row has it again`() async throws {
+    let (a, b) = try VeiledItems.met()
+    _ = try await b.replica.undo()
+    try meetTwice(a, b)
+    for device in [a, b] { #expect(try device.itemLines == ["milk Milk ben"]) }
+    #expect(try a.inbox.isEmpty && b.inbox.isEmpty)
+  }
+}
