@@ -92,7 +92,7 @@ struct HonestLifeTests {
         #expect(try rotated.store.replicaID() == id)
         #expect(rotated.engine.status.current.idChange == nil)
         let after = try #require(try lease())
-        #expect(after.position > before.position && after.milliseconds > before.milliseconds)
+        #expect(after.position > before.position && after.renewed > before.renewed)
         let record = try server.service.store.authorRecord(of: id, in: Self.home)
         #expect(record?.member?.text == "anna")
         let changes = try await bob.replica.history("item", key: ["1"]).changes
