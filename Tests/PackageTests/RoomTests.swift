@@ -54,6 +54,22 @@ struct RoomTests {
     #expect(importedModule(text) == module)
   }
 
+  /// What needs several is in `JobTransaction`.
+  @Test func `a type of a job queue's rows has one table's SQL, and is that table's only one`()
+    throws
+  {
+    var types: [String: Set<Substring>] = [:]
+    for path in Repository.files("Sources/TernJobs/Store", withExtension: "swift") {
+      let type = path.split(separator: "/").last!.split(separator: /[+.]/)[0]
+      guard type.hasSuffix("Rows") else { continue }
+      let tables = try Repository.text(path).matches(of: /JobTables\.(\w+)/).map(\.output.1)
+        .filter { !$0.hasPrefix("is") }
+      #expect(Set(tables).count == 1, "\(path): \(Set(tables).sorted())")
+      for table in tables { types[String(table), default: []].insert(type) }
+    }
+    #expect(types.count > 5 && types.values.allSatisfy { $0.count == 1 }, "\(types)")
+  }
+
   @Test func `a comment about imports is none`() {
     #expect(importedModule("/// A server is killed during an import that") == nil)
     #expect(importedModule("let imports = 1") == nil)
