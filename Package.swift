@@ -227,8 +227,8 @@ let package = Package(
     .testTarget(
       name: "EngineTests",
       dependencies: [
-        "Tern", "TernServer", "TernTesting", "TernTool", "TestDevice", "TestProcesses",
-        "FolderWriter",
+        "Rehearsals", "Tern", "TernServer", "TernTesting", "TernTool", "TestDevice",
+        "TestProcesses", "FolderWriter",
       ],
       swiftSettings: testing),
     .testTarget(

@@ -215,7 +215,7 @@ struct HeldBench {
       _ = try replica.store.merge(
         PulledPage(
           operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
-          nowMilliseconds: 0),
+          now: nil),
         from: RemotePlace(remoteID: "stranger", epoch: "e", cursor: nil))
     }
 
@@ -231,7 +231,7 @@ struct HeldBench {
         _ = try replica.store.merge(
           PulledPage(
             operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
-            nowMilliseconds: 0),
+            now: nil),
           from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
         if operations.isEmpty { return }
       }

@@ -76,7 +76,7 @@ enum LargeBench {
     _ = try reader.store.merge(
       PulledPage(
         operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
-        nowMilliseconds: 0), from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
+        now: nil), from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
     let merging = processorTime - begin
     for database in [plain, target] where isMirrored {
       let found = try database.read {

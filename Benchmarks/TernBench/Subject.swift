@@ -141,7 +141,7 @@ struct Subject {
     let operations = try replica.store.operations(lackedBy: heads, maximumBytes: .max)
     return operations.map {
       PulledPage(
-        operations: [$0], cursor: RemoteCursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0)
+        operations: [$0], cursor: RemoteCursor(rawValue: "1"), hasMore: false, now: nil)
     }
   }
 

@@ -67,9 +67,8 @@ struct SnapshotListCommand: AsyncParsableCommand {
       } else {
         "on its way"
       }
-    let date = Date(timeIntervalSince1970: Double(snapshot.touchedMilliseconds) / 1000)
     return "\(snapshot.id)  up to \(snapshot.position)  \(snapshot.bytes) bytes  "
-      + "\(date.ISO8601Format())  \(state)"
+      + "\(snapshot.touched.ISO8601Format())  \(state)"
   }
 }
 

@@ -28,8 +28,7 @@ struct SpaceRefillCommand: AsyncParsableCommand {
         guard let until = try service.refill(name, isOpen: !close) else {
           return print("space \(name) takes no bases unasked")
         }
-        let date = Date(timeIntervalSince1970: Double(until) / 1000)
-        print("space \(name) takes bases until \(date.ISO8601Format())")
+        print("space \(name) takes bases until \(until.ISO8601Format())")
       } catch let error as RemoteError where error.code == .notFound {
         throw ValidationError(error.message)
       }

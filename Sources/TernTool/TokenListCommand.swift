@@ -16,18 +16,18 @@ struct TokenListCommand: AsyncParsableCommand {
     try withVisitingService(options) { service in
       for token in try service.store.tokens() {
         let member = token.member.map { "  \($0)" } ?? ""
-        let time = Self.text(token.createdMilliseconds)
+        let time = Self.text(token.created)
         print("\(token.digest)  \(time)  \(token.space)\(member)")
       }
     }
   }
 
   /// A damaged file may have a time that is no date.
-  private static func text(_ milliseconds: Int64) -> String {
-    guard (0...HybridTime.maximumMilliseconds).contains(milliseconds) else {
-      return "no date (\(milliseconds) ms)"
+  private static func text(_ time: Date) -> String {
+    guard (0...HybridTime.maximumMilliseconds).contains(time.milliseconds) else {
+      return "no date (\(time.milliseconds) ms)"
     }
-    return Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
+    return time.formatted(.iso8601)
   }
 }
 #endif

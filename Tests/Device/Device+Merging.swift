@@ -18,7 +18,7 @@ extension Device {
     try store.merge(
       PulledPage(
         operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
-        nowMilliseconds: 0),
+        now: nil),
       from: RemotePlace(remoteID: remoteID, epoch: "e", cursor: nil))
   }
 }

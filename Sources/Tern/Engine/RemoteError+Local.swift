@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import TernCore
 import TernDatabase
@@ -36,11 +37,15 @@ extension RemoteError {
         + "another space")
   }
 
-  /// - Throws: where a remote's clock shows no time that can be.
-  static func check(clock milliseconds: Int64) throws {
+  /// What a remote's clock shows, in milliseconds since 1970.
+  ///
+  /// - Throws: where that is no time that can be.
+  static func checked(clock now: Date) throws -> Int64 {
+    let milliseconds = now.milliseconds
     guard HybridTime.believedMilliseconds.contains(milliseconds) else {
       throw RemoteError(.unexpectedAnswer, "the remote's clock shows no time that can be")
     }
+    return milliseconds
   }
 }
 

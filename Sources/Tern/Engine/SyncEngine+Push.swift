@@ -120,7 +120,7 @@ extension SyncEngine {
       if try isChanged || leaveRefused(id) { return .didChangeID }
     }
     // Where it was set since the greeting, what is written from here on goes by it too.
-    if error.code == .timeAhead, let now = error.nowMilliseconds { try correctClock(now) }
+    if error.code == .timeAhead, let now = error.now { try correctClock(now) }
     return .failed(error, jitter: environment.jitter())
   }
 }

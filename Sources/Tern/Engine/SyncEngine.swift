@@ -27,8 +27,8 @@ public actor SyncEngine {
   var losses = 0
   /// The greatest time in the space at the greeting, where that is ahead of the remote's
   /// clock, and that.
-  private var newestMilliseconds: Int64?
-  private var greetedMilliseconds: Int64?
+  private var newest: Date?
+  private var greeted: Date?
   /// The space's position when the log was last trimmed.
   private var trimmedAt: UInt64?
   /// A snapshot that can't be loaded here, and why. It is not fetched again, but another one is.
@@ -255,9 +255,8 @@ public actor SyncEngine {
       if let own = try ownBeyond(greeting.heads) {
         throw MergeError(.foreignOwn, own.id, own.sequence + 1)
       }
-      if let now = greeting.nowMilliseconds { try correctClock(now) }
-      newestMilliseconds = greeting.newestMilliseconds
-      greetedMilliseconds = greeting.nowMilliseconds
+      if let now = greeting.now { try correctClock(now) }
+      (newest, greeted) = (greeting.newest, greeting.now)
       pushes.note(greeting)
       try store.note(greeting.authors, at: remote.id)
       // Another device gave it.
@@ -273,7 +272,7 @@ public actor SyncEngine {
       return .didReset
     case .push: return try await push()
     case .restamp(let now):
-      try RemoteError.check(clock: now)
+      let now = try RemoteError.checked(clock: now)
       let accepted = session.heads[try store.replicaID()]
       try store.restamp(after: accepted, at: remote.id, nowMilliseconds: now)
       return .didRestamp
@@ -299,7 +298,7 @@ public actor SyncEngine {
     {
       throw unloadable.error
     }
-    let said = [greetedMilliseconds, newestMilliseconds].compactMap { $0 }
+    let said = [greeted, newest].compactMap(\.?.milliseconds)
     let now = said.filter(HybridTime.believedMilliseconds.contains).max() ?? 0
     do {
       try await snapshots.load(
@@ -341,9 +340,8 @@ public actor SyncEngine {
     return heads[own.id] > own.sequence ? own : nil
   }
 
-  func correctClock(_ now: Int64) throws {
-    try RemoteError.check(clock: now)
-    let offset = try store.correctClock(nowMilliseconds: now)
+  func correctClock(_ now: Date) throws {
+    let offset = try store.correctClock(nowMilliseconds: RemoteError.checked(clock: now))
     status.update { $0.clockOffset = .milliseconds(offset) }
   }
 
@@ -358,10 +356,10 @@ public actor SyncEngine {
       }
       try CrashPoint.reach(.pullAfterReceive)
       // What the space took is no peer's doing.
-      if let now = page.nowMilliseconds, let newest = newestMilliseconds,
-        HybridTime.believedMilliseconds.contains(newest)
+      if let now = page.now, let newest,
+        HybridTime.believedMilliseconds.contains(newest.milliseconds)
       {
-        page.nowMilliseconds = max(now, newest)
+        page.now = max(now, newest)
       }
       var next = RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: page.cursor)
       next.excluded = own

@@ -23,11 +23,6 @@ extension WriteStamp: CustomStringConvertible {
   }
 }
 
-extension HybridTime {
-  /// The same to the millisecond; the counter is left out.
-  public var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
-}
-
 extension Authors {
   func stamp(_ stamp: Stamp) -> WriteStamp {
     WriteStamp(author: ids[Int(stamp.author)], time: stamp.time, isOwn: stamp.author == 0)

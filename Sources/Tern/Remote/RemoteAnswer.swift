@@ -37,7 +37,7 @@ struct RemoteAnswer: Sendable {
       return PulledPage(
         operations: try OperationBatch(encoded: bytes).operations,
         cursor: RemoteCursor(rawValue: cursor),
-        hasMore: more == "1", nowMilliseconds: now)
+        hasMore: more == "1", now: Date(milliseconds: now))
     } catch {
       throw RemoteError(.unexpectedAnswer, "the server's batch can't be read: \(error)")
     }

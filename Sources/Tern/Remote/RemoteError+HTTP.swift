@@ -24,7 +24,8 @@ extension RemoteError {
     if let problem = try await Self.problem(in: response), let code = problem.code {
       self.init(
         code, problem.message, replica: problem.replica.flatMap { ReplicaID($0) },
-        sequence: problem.sequence, nowMilliseconds: problem.now, retryAfter: retryAfter)
+        sequence: problem.sequence, now: problem.now.map { Date(milliseconds: $0) },
+        retryAfter: retryAfter)
     } else {
       self.init(
         Self.code(ofStatus: response.status),

@@ -97,7 +97,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
       let summary = try transaction.triggers.merging {
         let pass = try MergePass(
           transaction, isCheckingBodies: isCheckingBodies,
-          remoteMilliseconds: page.nowMilliseconds ?? 0,
+          remoteMilliseconds: page.now?.milliseconds ?? 0,
           forks: RemoteForks(transaction, at: place.remoteID))
         try pass.takeUpDue()
         let skipped = Planted.isActive(.cursorEarly) && page.operations.count > 1 ? 1 : 0

@@ -1,3 +1,5 @@
+import struct Foundation.Date
+
 /// A point in hybrid logical time: 48 bits of milliseconds since 1970, then a counter of 16 bits.
 ///
 /// - Source: Kulkarni, Demirbas et al., "Logical Physical Clocks" (2014).
@@ -27,6 +29,8 @@ public struct HybridTime: Hashable, Sendable {
   }
 
   public var milliseconds: Int64 { Int64(rawValue >> 16) }
+  /// The same to the millisecond; the counter is left out.
+  public var date: Date { Date(milliseconds: milliseconds) }
   package var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
   /// The next time to issue: strictly after `self`, and not before the wall clock.

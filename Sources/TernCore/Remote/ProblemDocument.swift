@@ -1,3 +1,5 @@
+import struct Foundation.Date
+
 /// A refusal as it travels: a problem document with Tern's own members. One that is read may be a
 /// proxy's, which need not have any of them.
 ///
@@ -23,7 +25,7 @@ package struct ProblemDocument: Codable {
     detail = error.message
     replica = error.replica?.description
     sequence = error.sequence
-    now = error.nowMilliseconds
+    now = error.now?.milliseconds
     self.expected = expected
   }
 

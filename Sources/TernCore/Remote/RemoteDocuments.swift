@@ -1,3 +1,5 @@
+import struct Foundation.Date
+
 // The JSON of the sync protocol, one declaration for both its sides; `Docs/Server.md` describes it.
 
 /// A greeting as it travels.
@@ -24,8 +26,8 @@ package struct GreetingDocument: Codable {
 
   package init(_ greeting: RemoteGreeting) {
     epoch = greeting.epoch
-    now = greeting.nowMilliseconds
-    newest = greeting.newestMilliseconds
+    now = greeting.now?.milliseconds
+    newest = greeting.newest?.milliseconds
     position = greeting.position
     heads = greeting.heads.document
     snapshot = greeting.snapshot.map { SnapshotDocument($0) }
@@ -43,8 +45,9 @@ package struct GreetingDocument: Codable {
   package func greeting() throws(RemoteError) -> RemoteGreeting {
     guard let now else { throw .withoutTime }
     var greeting = RemoteGreeting(
-      epoch: epoch, nowMilliseconds: now, position: position, heads: try VersionVector(heads))
-    greeting.newestMilliseconds = newest
+      epoch: epoch, now: Date(milliseconds: now), position: position,
+      heads: try VersionVector(heads))
+    greeting.newest = newest.map { Date(milliseconds: $0) }
     greeting.snapshot = try snapshot?.snapshot()
     greeting.trimmed = trimmed ?? 0
     greeting.wantsSnapshot = wantsSnapshot ?? false
@@ -156,14 +159,14 @@ package struct ReceiptDocument: Codable {
   package var accepted: Int
 
   package init(_ receipt: PushReceipt) {
-    now = receipt.nowMilliseconds
+    now = receipt.now?.milliseconds
     position = receipt.position
     accepted = receipt.accepted
   }
 
   package func receipt() throws(RemoteError) -> PushReceipt {
     guard let now else { throw .withoutTime }
-    return PushReceipt(nowMilliseconds: now, position: position, accepted: accepted)
+    return PushReceipt(now: Date(milliseconds: now), position: position, accepted: accepted)
   }
 }
 

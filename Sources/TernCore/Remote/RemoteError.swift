@@ -1,3 +1,5 @@
+import struct Foundation.Date
+
 /// Why a remote did not do what was asked. Nothing of a refused push is stored.
 public struct RemoteError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable, RawRepresentable {
@@ -96,20 +98,20 @@ public struct RemoteError: Error, Hashable, Sendable {
   /// The replica and sequence number of the refused operation, where there is one.
   public var replica: ReplicaID?
   public var sequence: UInt64?
-  /// The remote's clock, where it sent it: milliseconds since 1970.
-  public var nowMilliseconds: Int64?
+  /// The remote's clock, where it sent it.
+  public var now: Date?
   /// How long the remote asked to be left alone.
   public var retryAfter: Duration?
 
   public init(
     _ code: Code, _ message: String, replica: ReplicaID? = nil, sequence: UInt64? = nil,
-    nowMilliseconds: Int64? = nil, retryAfter: Duration? = nil
+    now: Date? = nil, retryAfter: Duration? = nil
   ) {
     self.code = code
     self.message = message
     self.replica = replica
     self.sequence = sequence
-    self.nowMilliseconds = nowMilliseconds
+    self.now = now
     self.retryAfter = retryAfter
   }
 

@@ -1,12 +1,14 @@
+import struct Foundation.Date
+
 /// What a remote says of itself and of one space.
 public struct RemoteGreeting: Hashable, Sendable {
   /// Drawn when the remote's store was made: another one says that it was wiped.
   public var epoch: String
-  /// The remote's wall clock, milliseconds since 1970; `nil` where it has none, as a folder.
-  public var nowMilliseconds: Int64?
+  /// The remote's wall clock; `nil` where it has none, as a folder.
+  public var now: Date?
   /// The greatest time of an operation in the space, where that is more than five minutes ahead of
   /// the clock: the clock was ahead as it was taken.
-  public var newestMilliseconds: Int64?
+  public var newest: Date?
   /// The position of the newest operation of the space, 0 for none.
   public var position: UInt64
   /// The newest sequence number that the remote holds of every replica.
@@ -31,12 +33,12 @@ public struct RemoteGreeting: Hashable, Sendable {
   package var isClaimed = false
 
   public init(
-    epoch: String, nowMilliseconds: Int64?, position: UInt64, heads: VersionVector,
+    epoch: String, now: Date?, position: UInt64, heads: VersionVector,
     snapshot: RemoteSnapshot? = nil, trimmed: UInt64 = 0, wantsSnapshot: Bool = false,
     state: StateReport? = nil, wantsState: Bool = false
   ) {
     self.epoch = epoch
-    self.nowMilliseconds = nowMilliseconds
+    self.now = now
     self.position = position
     self.heads = heads
     self.snapshot = snapshot
@@ -80,15 +82,15 @@ public struct RemoteCursor: Hashable, Sendable, RawRepresentable {
 
 /// A durable acknowledgement: everything that was pushed is stored at the remote.
 public struct PushReceipt: Hashable, Sendable {
-  /// The remote's clock, in milliseconds since 1970; `nil` where it has none.
-  public var nowMilliseconds: Int64?
+  /// The remote's clock; `nil` where it has none.
+  public var now: Date?
   /// The space's newest position after the push.
   public var position: UInt64
   /// How many of the pushed operations were new to the remote; the others were repeats.
   public var accepted: Int
 
-  public init(nowMilliseconds: Int64?, position: UInt64, accepted: Int) {
-    self.nowMilliseconds = nowMilliseconds
+  public init(now: Date?, position: UInt64, accepted: Int) {
+    self.now = now
     self.position = position
     self.accepted = accepted
   }
@@ -101,20 +103,20 @@ public struct PulledPage: Hashable, Sendable {
   public var cursor: RemoteCursor
   /// Whether the space held more when the page was cut.
   public var hasMore: Bool
-  /// The remote's clock, in milliseconds since 1970; `nil` where it has none.
-  public var nowMilliseconds: Int64?
+  /// The remote's clock; `nil` where it has none.
+  public var now: Date?
   /// Why the remote can't give something that it was given, e.g. a file of a folder that can't be
   /// read; everything else is given all the same.
   public var withheld: RemoteError?
 
   public init(
-    operations: [SyncOperation], cursor: RemoteCursor, hasMore: Bool, nowMilliseconds: Int64?,
+    operations: [SyncOperation], cursor: RemoteCursor, hasMore: Bool, now: Date?,
     withheld: RemoteError? = nil
   ) {
     self.operations = operations
     self.cursor = cursor
     self.hasMore = hasMore
-    self.nowMilliseconds = nowMilliseconds
+    self.now = now
     self.withheld = withheld
   }
 }

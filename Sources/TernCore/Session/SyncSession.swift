@@ -1,3 +1,5 @@
+import struct Foundation.Date
+
 /// What a sync with one remote does next: event in, action out. Holds no connection and no clock.
 package struct SyncSession: Sendable {
   package enum Phase: Hashable, Sendable {
@@ -69,7 +71,7 @@ package struct SyncSession: Sendable {
     case greet
     case resetCursor(epoch: String)
     case push
-    case restamp(nowMilliseconds: Int64)
+    case restamp(now: Date)
     case pull
     /// - Parameter isRepairing: whether the state here differs from another replica's, and not only
     ///   lacks what the remote no longer has.
@@ -324,10 +326,10 @@ package struct SyncSession: Sendable {
     isRepairing = false
     switch (error.code, phase) {
     // Without its clock there is nothing to stamp by.
-    case (.timeAhead, .pushing) where restampsInARow < 3 && error.nowMilliseconds != nil:
+    case (.timeAhead, .pushing) where restampsInARow < 3 && error.now != nil:
       restampsInARow += 1
       phase = .restamping
-      return .restamp(nowMilliseconds: error.nowMilliseconds!)
+      return .restamp(now: error.now!)
     // A remote that does not know the beginning either, or what it gave itself since, is asked
     // again only after a wait.
     case (.cursorUnknown, .pulling) where !isAtBeginning && !hasForgotten,

@@ -93,7 +93,7 @@ extension JobQueue {
     } catch let error as DatabaseError {
       let meaning = try rows.missing(error)
       // Where the app's own trigger or a full disk refused the row, and the transaction goes on.
-      if meaning is DatabaseError, db.isInsideTransaction { try rows.queue.recountUnfinished() }
+      if meaning is DatabaseError, db.isInsideTransaction { try rows.recountUnfinished() }
       throw meaning
     }
     try rows.observeEnqueued(.enqueued(delay: max(delay, .zero)), of: id, new, at: now)

@@ -69,12 +69,12 @@ enum JobTables {
     "CREATE INDEX IF NOT EXISTS grdb_tern_jobended ON \(history) (since_ms, id)",
     index("due", "service, kind, lane, needs, priority DESC, ready_ms, id", isDue),
     index("later", "ready_ms, service", isLater),
-    index("running", "id", "state = \(JobState.running.rawValue)"),
+    index("running", "id", isRunning),
     index("parked", "id", "state = \(JobState.parked.rawValue)"),
     index("unique", "unique_key, kind", "unique_key IS NOT NULL AND \(isUnderWay)"),
     """
     CREATE INDEX IF NOT EXISTS grdb_tern_jobunreached ON \(job) (id)
-    WHERE state = \(JobState.waiting.rawValue) AND unreached > 0
+    WHERE \(isWaiting) AND unreached > 0
     """,
     """
     CREATE TABLE IF NOT EXISTS \(error) (
@@ -149,8 +149,10 @@ enum JobTables {
   }
 
   // Whoever looks for such jobs says it in these words, so that SQLite takes the index.
-  static let isDue = "state = \(JobState.waiting.rawValue) AND due = 1"
-  static let isLater = "state = \(JobState.waiting.rawValue) AND due = 0"
+  static let isWaiting = "state = \(JobState.waiting.rawValue)"
+  static let isRunning = "state = \(JobState.running.rawValue)"
+  static let isDue = "\(isWaiting) AND due = 1"
+  static let isLater = "\(isWaiting) AND due = 0"
   static let isUnderWay = """
     state IN (\(JobState.waiting.rawValue), \(JobState.running.rawValue), \(JobState.parked.rawValue))
     """

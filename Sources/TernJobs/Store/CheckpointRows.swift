@@ -30,10 +30,8 @@ struct CheckpointRows {
     ).map { $0[0] }
   }
 
-  /// - Throws: ``JobQueueError`` `.notRunning`, `.invalidName`, `.checkpointTooLarge`,
-  ///   `.duplicateStep`, `.tooManyCheckpoints`.
+  /// Of a job that runs: ``JobTransaction/store(_:_:_:of:)``.
   func store(_ kind: CheckpointKind, _ name: String, _ content: Data, of claim: Claim) throws {
-    try JobRows(connection: connection).ensureRunning(claim)
     try JobQueueError.refuseNull(in: name, "the name of what job \(claim.id) stores")
     let limits = connection.limits
     guard content.count <= limits.checkpointBytes else {

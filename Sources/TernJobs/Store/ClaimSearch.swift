@@ -11,7 +11,7 @@ struct ClaimQuery {
   let count: Int
   let budget: JobRate?
   let now: WallTime
-  let outset: QueueCounts.Outset
+  let outset: JobTransaction.Outset
   /// Whether there is what jobs require.
   let isMet: (String) -> Bool
   var room = JobRoom()
@@ -51,36 +51,27 @@ struct ClaimSearch {
     pauses = outset.hasPauses ? try rows.pauses.all() : JobPauses()
     // The ends that are in the same transaction may have closed one or opened it.
     gates = outset.hasGates ? try rows.gates.all() : [:]
-    lines = try JobLines(connection: rows.connection).all()
-    unmet = try Self.lookForUnmet(lines, query, rows.connection)
+    lines = try rows.jobs.lines()
+    unmet = try Self.lookForUnmet(lines, query, rows.unmet)
     held = outset.hasHeldLanes ? try rows.credentials.heldLanes() : []
   }
 
   /// Says for who looks what jobs that are due require and do not have.
   private static func lookForUnmet(
-    _ lines: [JobLine], _ query: ClaimQuery, _ connection: JobConnection
+    _ lines: [JobLine], _ query: ClaimQuery, _ rows: UnmetRows
   ) throws -> Set<ExactText> {
     let needs = Set(lines.map { ExactText($0.first.needs) }).subtracting([""])
     let unmet = needs.filter { !query.isMet($0.text) }
     if unmet.isEmpty, !query.outset.hasUnmet { return [] }
-    let stored = try Set(
-      connection.rows("SELECT needs FROM \(JobTables.unmet)").map { ExactText($0[0]) })
-    for need in stored.subtracting(unmet) {
-      try connection.run("DELETE FROM \(JobTables.unmet) WHERE needs = ?", [need.text])
-    }
-    for need in unmet.subtracting(stored).map(\.text).sorted() {
-      try connection.run(
-        "INSERT INTO \(JobTables.unmet) VALUES (?, ?)", [need, query.now.milliseconds])
-    }
+    try rows.replace(by: unmet, at: query.now)
     return Planted.isActive(.requirementIgnored) ? [] : unmet
   }
 
   /// Claims the next jobs that can run, parking on the way what cannot be read.
   mutating func claim() throws -> Claimed {
-    let queue = JobLines(connection: rows.connection)
     var found = Claimed()
     while found.claims.count < query.count {
-      try queue.skip(&lines, reading: query.count - found.claims.count, past: query.room)
+      try rows.jobs.skip(&lines, reading: query.count - found.claims.count, past: query.room)
       let decision = try ClaimChoice.decide(
         lines.map(\.first), gates: gates, pauses: pauses, next: next, now: now, hold: hold)
       guard case .claim(let head, let isProbe) = decision else {
@@ -94,7 +85,7 @@ struct ClaimSearch {
       }
       let index = lines.firstIndex { $0.first == head }!
       let left = query.count - found.claims.count
-      if try !queue.advance(&lines[index], reading: max(left, 1), past: query.room) {
+      if try !rows.jobs.advance(&lines[index], reading: max(left, 1), past: query.room) {
         lines.remove(at: index)
       }
     }
@@ -118,7 +109,7 @@ struct ClaimSearch {
 
   /// - Returns: `nil` for a job that is parked instead.
   private func claim(_ head: ClaimChoice.Head) throws -> Claim? {
-    let content = try rows.jobs.content(of: head.job)
+    let content = try rows.content(of: head.job)
     var life = content.life
     do {
       let terms = try query.kinds.terms(of: head.lane.kind, version: content.version)

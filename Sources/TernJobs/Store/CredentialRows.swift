@@ -50,16 +50,6 @@ struct CredentialRows {
       try tell(lane, .changed, at: now)
     }
   }
-
-  /// A lane that nobody uses any more leaves nothing behind.
-  func dropUnused() throws {
-    try connection.run(
-      """
-      DELETE FROM \(JobTables.credential) WHERE NOT EXISTS (
-        SELECT 1 FROM \(JobTables.job) AS j
-        WHERE j.kind = \(JobTables.credential).kind AND j.lane = \(JobTables.credential).lane)
-      """)
-  }
 }
 
 extension CredentialLife {

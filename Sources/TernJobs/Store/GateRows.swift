@@ -39,19 +39,6 @@ struct GateRows {
     try connection.run("UPDATE \(JobTables.gate) SET probe = NULL WHERE probe IS NOT NULL")
   }
 
-  /// A gate that has reopened is kept for the probe of those who wait. Services can be as
-  /// many as accounts.
-  func dropUnused(at now: WallTime) throws {
-    try connection.run(
-      """
-      DELETE FROM \(JobTables.gate) WHERE reopens_ms <= ?
-        AND NOT EXISTS (SELECT 1 FROM \(JobTables.job) AS j
-          WHERE \(JobTables.isDue) AND j.service = \(JobTables.gate).service)
-        AND service NOT IN (SELECT service FROM \(JobTables.job) WHERE \(JobTables.isLater))
-        AND service NOT IN (SELECT service FROM \(JobTables.job) WHERE \(JobRows.isRunning))
-      """, [now.milliseconds])
-  }
-
   func mendTimes(at now: WallTime) throws {
     let now = now.milliseconds
     try connection.run(

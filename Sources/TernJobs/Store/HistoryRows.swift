@@ -1,35 +1,9 @@
 import GRDB
 import TernCore
-import TernDatabase
 
 /// What has ended: out of the way of what has not.
 struct HistoryRows {
   let connection: JobConnection
-
-  /// What else there is of a job.
-  typealias Parts = (checkpoints: Bool, failures: Bool, files: Bool)
-
-  /// Moves a job that has ended here.
-  func take(_ job: JobID, _ state: JobState, at now: WallTime) throws -> Parts {
-    try connection.run(
-      Self.move, [state.rawValue, now.milliseconds, now.milliseconds, job.rawValue])
-    try JobRows(connection: connection).remove(job)
-    let parts = try FastStatement(connection.db, Self.parts)
-    parts.bindAll(job.rawValue)
-    return try parts.first { (parts.bool(0), parts.bool(1), parts.bool(2)) }!
-  }
-
-  private static let move = """
-    INSERT INTO \(JobTables.history) (id, kind, service, lane, state, since_ms, ready_ms, starts,
-      failures, enqueued_ms, progress, message, priority, unique_key)
-    SELECT id, kind, service, lane, ?, ?, min(ready_ms, ?), starts, failures, enqueued_ms, progress,
-      message, priority, unique_key
-    FROM \(JobTables.job) WHERE id = ?
-    """
-  private static let parts = """
-    SELECT \([JobTables.checkpoint, JobTables.error, JobTables.file]
-      .map { "EXISTS (SELECT 1 FROM \($0) WHERE job = ?1)" }.joined(separator: ", "))
-    """
 
   /// Those that ended after now, because the clock was set back since, are older than what ended
   /// now.
@@ -56,8 +30,7 @@ struct HistoryRows {
     return removed
   }
 
-  private static let aging =
-    "UPDATE \(JobTables.history) SET since_ms = ? - 1 WHERE since_ms > ?"
+  private static let aging = "UPDATE \(JobTables.history) SET since_ms = ? - 1 WHERE since_ms > ?"
   private static let trim = """
     DELETE FROM \(JobTables.history) WHERE id IN (
       SELECT id FROM \(JobTables.history) ORDER BY since_ms, id LIMIT ?)

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import TernCore
 import TernDatabase
@@ -43,7 +42,13 @@ struct JobRows {
       ])
   }
 
-  typealias Found = (life: JobLife, starts: Int, service: String?)
+  struct Found {
+    let life: JobLife
+    let starts: Int
+    let service: String?
+    /// While it runs.
+    var attempt: JobEvent.Attempt { .init(number: life.failures + 1, start: starts) }
+  }
 
   func life(_ job: JobID) throws -> Found? {
     let statement = try FastStatement(connection.db, Self.reading)
@@ -54,7 +59,8 @@ struct JobRows {
         state: state, failures: statement.int(1), unreached: statement.int(2),
         deaths: statement.int(3))
       let service = statement.text(5)
-      return (life, statement.int(4), service.isEmpty ? nil : service)
+      return Found(
+        life: life, starts: statement.int(4), service: service.isEmpty ? nil : service)
     } ?? nil
   }
 
@@ -124,42 +130,12 @@ struct JobRows {
 
   // MARK: - Claims
 
-  /// What a job is claimed with.
-  struct Content {
-    let payload: Data
-    let version: Int
-    let starts: Int
-    let enqueued: WallTime
-    let since: WallTime
-    let hasFiles: Bool
-    let life: JobLife
-  }
-
-  /// Of a job that waits.
-  func content(of job: JobID) throws -> Content {
-    let row = try FastStatement(connection.db, Self.content)
-    row.bindAll(job.rawValue)
-    return try row.first {
-      Content(
-        payload: Data(row.blob(0)), version: row.int(1), starts: row.int(2),
-        enqueued: WallTime(milliseconds: row.int64(3)),
-        since: WallTime(milliseconds: row.int64(8)), hasFiles: row.bool(7),
-        life: JobLife(
-          state: .waiting, failures: row.int(4), unreached: row.int(5), deaths: row.int(6)))
-    }!
-  }
-
   func start(_ job: JobID, _ life: JobLife, start: Int, at now: WallTime) throws {
     try connection.run(
       Self.start,
       [life.state.rawValue, now.milliseconds, now.milliseconds, start, job.rawValue])
   }
 
-  private static let content = """
-    SELECT payload, version, starts, enqueued_ms, failures, unreached, deaths,
-      EXISTS (SELECT 1 FROM \(JobTables.file) WHERE job = ?1), since_ms
-    FROM \(JobTables.job) WHERE id = ?1
-    """
   private static let start = """
     UPDATE \(JobTables.job) SET state = ?, since_ms = ?, ready_ms = min(ready_ms, ?), starts = ?,
       reason = NULL
@@ -184,7 +160,7 @@ struct JobRows {
   /// Whether a job of the service waits or runs.
   func isAwaited(_ service: String) throws -> Bool {
     // Apart, so that each is found in an index.
-    try [JobTables.isDue, JobTables.isLater, Self.isRunning].contains {
+    try [JobTables.isDue, JobTables.isLater, JobTables.isRunning].contains {
       try connection.row(
         "SELECT 1 FROM \(JobTables.job) WHERE \($0) AND service = ? LIMIT 1", [service]) != nil
     }
@@ -204,30 +180,22 @@ struct JobRows {
     return found
   }
 
-  static let isRunning = "state = \(JobState.running.rawValue)"
-  private static let isWaiting = "state = \(JobState.waiting.rawValue)"
-  private static let running = "SELECT id, starts FROM \(JobTables.job) WHERE \(isRunning)"
+  private static let running =
+    "SELECT id, starts FROM \(JobTables.job) WHERE \(JobTables.isRunning)"
 
-  /// What is known of room, of jobs that are as they were left.
-  ///
-  /// - Parameter going: those that run.
-  func room(_ refusedAt: [JobID: Int], going: Set<JobID>) throws -> JobRoom {
-    if refusedAt.isEmpty { return JobRoom() }
-    let statement = try FastStatement(connection.db, Self.left)
-    let refusedAt = try refusedAt.filter { job, _ in
-      if going.contains(job) { return true }
-      statement.bindAll(job.rawValue)
+  /// Those of some jobs that wait since an attempt of them failed.
+  func failed(_ ids: some Sequence<JobID>) throws -> [JobID] {
+    let statement = try FastStatement(connection.db, Self.failed)
+    return try ids.filter {
+      statement.bindAll($0.rawValue)
       return try statement.first { true } ?? false
     }
-    let unfinished = try QueueCounts(connection: connection).unfinished()
-    return JobRoom(
-      refusedAt: refusedAt, count: unfinished + refusedAt.keys.count(where: going.contains))
   }
 
   // One that took its place, or its number, has not failed yet.
-  private static let left = """
+  private static let failed = """
     SELECT 1 FROM \(JobTables.job)
-    WHERE id = ? AND \(isWaiting) AND reason IS NOT NULL
+    WHERE id = ? AND \(JobTables.isWaiting) AND reason IS NOT NULL
     """
 
   // MARK: - Times
@@ -246,57 +214,30 @@ struct JobRows {
     return (found?[0] as Int64?).map(WallTime.init(milliseconds:))
   }
 
-  /// When the first job can run that waits for a time or a gate, and neither for the network, nor
-  /// for a pace, nor to be resumed.
-  ///
-  /// - Parameter now: when jobs were looked for; a gate that let its probe pass then holds nobody.
-  func nextReached(at now: WallTime, _ isMet: (String) -> Bool) throws -> WallTime? {
-    let found = try Row.fetchAll(
-      connection.db,
-      sql: """
-        SELECT j.needs, min(max(j.ready_ms, coalesce(g.reopens_ms, j.ready_ms)))
-        FROM \(JobTables.job) AS j LEFT JOIN \(JobTables.gate) AS g ON g.service = j.service
-        WHERE j.\(Self.isWaiting) AND (j.unreached = 0 OR g.reopens_ms > ?)
-          AND (j.due = 0 OR g.reopens_ms > ?)
-          AND NOT EXISTS (SELECT 1 FROM \(JobTables.pause) AS p WHERE p.kind IN ('', j.kind))
-        GROUP BY j.needs
-        """, arguments: [now.milliseconds, now.milliseconds])
-    return found.filter { isMet($0[0]) }.map { WallTime(milliseconds: $0[1]) }.min()
-  }
-
   func mendTimes(at now: WallTime) throws {
     let now = now.milliseconds
     try connection.run(
       """
       UPDATE \(JobTables.job) SET since_ms = ?, ready_ms =
         CASE due WHEN 1 THEN min(ready_ms, ?) ELSE ? + max(ready_ms - since_ms, 0) END
-      WHERE \(Self.isWaiting) AND since_ms > ?
+      WHERE \(JobTables.isWaiting) AND since_ms > ?
       """, [now, now, now, now])
   }
 
-  /// Whoever reached nobody may try at once.
-  func wakeUnreached(at now: WallTime) throws {
-    try connection.run(
-      """
-      UPDATE \(JobTables.job) SET ready_ms = min(ready_ms, ?), unreached = 0
-      WHERE \(Self.isWaiting) AND unreached > 0
-      """, [now.milliseconds])
-  }
-
-  /// Those whose priority is greater than others' try at once, and the rest spread over a while.
-  /// Who waits for less than that, waits on.
+  /// Whoever reached nobody may try at once. With a delay those may whose priority is greater than
+  /// others', and the rest spread over a while; who waits for less than that, waits on.
   ///
   /// - Parameter delay: draws how long one of the rest waits.
-  func wakeUnreached(at now: WallTime, after delay: () -> Duration) throws {
-    let waiting = "\(Self.isWaiting) AND unreached > 0"
-    let found = try connection.rows(
+  func wakeUnreached(at now: WallTime, after delay: (() -> Duration)?) throws {
+    let waiting = "\(JobTables.isWaiting) AND unreached > 0"
+    let waking = "UPDATE \(JobTables.job) SET ready_ms = min(ready_ms, ?), unreached = 0 WHERE"
+    guard let delay else { return try connection.run("\(waking) \(waiting)", [now.milliseconds]) }
+    for row in try connection.rows(
       "SELECT id, priority FROM \(JobTables.job) WHERE \(waiting) ORDER BY id")
-    for row in found {
+    {
       let (job, priority): (Int64, Int) = (row[0], row[1])
       let ready = priority > 0 ? now : WallTime(notBefore: now.duration + delay())
-      try connection.run(
-        "UPDATE \(JobTables.job) SET ready_ms = min(ready_ms, ?), unreached = 0 WHERE id = ?",
-        [ready.milliseconds, job])
+      try connection.run("\(waking) id = ?", [ready.milliseconds, job])
     }
   }
 

@@ -1,7 +1,14 @@
-import GRDB
+import Foundation
 import TernCore
 
 extension JobTransaction {
+  /// - Throws: ``JobQueueError`` `.notRunning`, `.invalidName`, `.checkpointTooLarge`,
+  ///   `.duplicateStep`, `.tooManyCheckpoints`.
+  func store(_ kind: CheckpointKind, _ name: String, _ content: Data, of claim: Claim) throws {
+    try jobs.ensureRunning(claim)
+    try checkpoints.store(kind, name, content, of: claim)
+  }
+
   /// The job got on: its failures are forgotten, and the gate that it tried is open. Of its
   /// service's budget nothing comes back: a step may have been done here alone.
   ///
@@ -74,9 +81,8 @@ extension JobTransaction {
 
   /// What its service said to a handler that was fenced.
   func heed(_ end: AttemptEnd, of claim: Claim, _ environment: JobEnvironment) throws {
-    guard let event = AttemptOutcome.gate(closedBy: end, at: environment.wallClock()) else {
-      return
+    if let event = AttemptOutcome.gate(closedBy: end, at: environment.wallClock()) {
+      try gates.tell(claim.service, event)
     }
-    try gates.tell(claim.service, event)
   }
 }

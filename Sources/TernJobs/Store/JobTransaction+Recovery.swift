@@ -1,6 +1,4 @@
-import GRDB
 import TernCore
-import TernDatabase
 
 extension JobTransaction {
   /// Frees what a dead process ran, lets parked jobs whose kind has a handler and those that
@@ -15,19 +13,19 @@ extension JobTransaction {
     try queue.takeOver()
     try buckets.dropFull(at: now)
     // What the last worker did not find may be there.
-    try connection.run("DELETE FROM \(JobTables.unmet)")
+    try unmet.drop()
     // The app may have other credentials by now.
-    try credentials.dropUnused()
+    try dropUnusedCredentials()
     try credentials.release(of: nil, at: now)
     // Nobody watched the network since the last run.
     try wakeUnreached(at: now)
     for job in try jobs.ids(.running) where !Planted.isActive(.claimForgotten) {
-      guard case (var life, let start, let service)? = try jobs.life(job) else { continue }
-      let attempt = JobEvent.Attempt(number: life.failures + 1, start: start)
-      if left[job] == start {
-        try stop(job, life, service, attempt, at: now)
+      guard let found = try jobs.life(job) else { continue }
+      if left[job] == found.starts {
+        try stop(job, found, at: now)
         continue
       }
+      var life = found.life
       _ = life.handle(.processDied(limit: limits.deaths))
       let isParked = life.state == .parked
       let reason = "its process died \(life.deaths) times in a row while it ran"
@@ -35,21 +33,45 @@ extension JobTransaction {
       try jobs.store(life, of: job, since: now, reason: isParked ? reason : nil)
       try observe(
         isParked ? .parked(.deaths, reason: reason, ran: nil) : .died(deaths: life.deaths),
-        of: job, service, attempt: attempt)
-      try failures.add("the process died", start: start, of: job, counts: isParked, at: now)
+        of: job, found.service, attempt: found.attempt)
+      try failures.add("the process died", start: found.starts, of: job, counts: isParked, at: now)
     }
     try gates.forgetProbes()
     for job in try jobs.ids(.parked) {
-      guard case (var life, _, let service)? = try jobs.life(job),
-        let kind = try jobs.kind(of: job), kinds.contains(kind), life.deaths < limits.deaths
+      guard let found = try jobs.life(job), found.life.deaths < limits.deaths,
+        let kind = try jobs.kind(of: job), kinds.contains(kind)
       else { continue }
+      var life = found.life
       _ = life.handle(.revived)
       try jobs.store(life, of: job, since: now, ready: now)
-      try observe(.retried, of: job, service)
+      try observe(.retried, of: job, found.service)
     }
     try mendTimes(at: now)
-    try gates.dropUnused(at: now)
+    try dropUnusedGates(at: now)
     return try queue.worker()
+  }
+
+  /// A lane that nobody uses any more leaves nothing behind.
+  private func dropUnusedCredentials() throws {
+    try connection.run(
+      """
+      DELETE FROM \(JobTables.credential) WHERE NOT EXISTS (
+        SELECT 1 FROM \(JobTables.job) AS j
+        WHERE j.kind = \(JobTables.credential).kind AND j.lane = \(JobTables.credential).lane)
+      """)
+  }
+
+  /// A gate that has reopened is kept for the probe of those who wait. Services can be as
+  /// many as accounts.
+  private func dropUnusedGates(at now: WallTime) throws {
+    try connection.run(
+      """
+      DELETE FROM \(JobTables.gate) WHERE reopens_ms <= ?
+        AND NOT EXISTS (SELECT 1 FROM \(JobTables.job) AS j
+          WHERE \(JobTables.isDue) AND j.service = \(JobTables.gate).service)
+        AND service NOT IN (SELECT service FROM \(JobTables.job) WHERE \(JobTables.isLater))
+        AND service NOT IN (SELECT service FROM \(JobTables.job) WHERE \(JobTables.isRunning))
+      """, [now.milliseconds])
   }
 
   /// Lets jobs wait again that a worker began and runs no more, though its process lives.
@@ -57,22 +79,16 @@ extension JobTransaction {
   /// - Parameter left: their starts.
   func stop(_ left: [JobID: Int], at now: WallTime) throws {
     for job in try jobs.ids(.running) {
-      guard case (let life, let start, let service)? = try jobs.life(job), left[job] == start else {
-        continue
-      }
-      let attempt = JobEvent.Attempt(number: life.failures + 1, start: start)
-      try stop(job, life, service, attempt, at: now)
+      guard let found = try jobs.life(job), left[job] == found.starts else { continue }
+      try stop(job, found, at: now)
     }
   }
 
-  private func stop(
-    _ job: JobID, _ life: JobLife, _ service: String?, _ attempt: JobEvent.Attempt,
-    at now: WallTime
-  ) throws {
-    var life = life
+  private func stop(_ job: JobID, _ found: JobRows.Found, at now: WallTime) throws {
+    var life = found.life
     _ = life.handle(.shutDown)
     try jobs.store(life, of: job, since: now)
-    try observe(.stopped(ran: nil), of: job, service, attempt: attempt)
+    try observe(.stopped(ran: nil), of: job, found.service, attempt: found.attempt)
   }
 
   /// When the wall clock went back, nobody waits longer than was meant.
@@ -89,10 +105,6 @@ extension JobTransaction {
   ///   waits.
   func wakeUnreached(at now: WallTime, after delay: (() -> Duration)? = nil) throws {
     for job in try transfers.unreachedAwaiting() { try jobs.forgetUnreached(job) }
-    if let delay {
-      try jobs.wakeUnreached(at: now, after: delay)
-    } else {
-      try jobs.wakeUnreached(at: now)
-    }
+    try jobs.wakeUnreached(at: now, after: delay)
   }
 }

@@ -15,10 +15,11 @@ struct JobTransaction {
   var jobs: JobRows { JobRows(connection: connection) }
   var history: HistoryRows { HistoryRows(connection: connection) }
   var checkpoints: CheckpointRows { CheckpointRows(connection: connection) }
-  var transfers: TransferRows { TransferRows(connection: connection) }
+  var transfers: JobTransfers { JobTransfers(rows: self) }
   var files: FileRows { FileRows(connection: connection) }
   var failures: FailureRows { FailureRows(connection: connection) }
   var gates: GateRows { GateRows(connection: connection) }
+  var unmet: UnmetRows { UnmetRows(connection: connection) }
   var pauses: PauseRows { PauseRows(connection: connection) }
   var credentials: CredentialRows { CredentialRows(connection: connection) }
   var buckets: BucketRows { BucketRows(connection: connection) }
@@ -50,7 +51,7 @@ struct JobTransaction {
       .notInstalled, "the database has no job queue any more; open the queue again")
   }
 
-  // MARK: - A job's beginning and end
+  // MARK: - A job's beginning
 
   /// What is new counts against the limit.
   func insert(_ job: NewJob, at now: WallTime) throws -> JobID {
@@ -71,16 +72,41 @@ struct JobTransaction {
     return try files.drop(of: id)
   }
 
+  /// Where a job could not be inserted, and its transaction goes on.
+  func recountUnfinished() throws {
+    try connection.run(
+      "UPDATE \(JobTables.queue) SET unfinished = (SELECT count(*) FROM \(JobTables.job))")
+  }
+
+  // MARK: - Its end
+
   /// Moves a job that has ended to the history, without what nobody needs of it any more. To be
   /// followed by ``trimHistory(after:at:)``, which counts it.
   ///
   /// - Returns: paths of files to unlink.
   func conclude(_ job: JobID, _ state: JobState, at now: WallTime) throws -> [String] {
-    let parts = try history.take(job, state, at: now)
-    if parts.checkpoints { try checkpoints.drop(of: job) }
-    if parts.failures { try failures.drop(of: job) }
-    return parts.files ? try files.drop(of: job) : []
+    try connection.run(
+      Self.move, [state.rawValue, now.milliseconds, now.milliseconds, job.rawValue])
+    try jobs.remove(job)
+    let parts = try FastStatement(db, Self.parts)
+    parts.bindAll(job.rawValue)
+    let has = try parts.first { (parts.bool(0), parts.bool(1), parts.bool(2)) }!
+    if has.0 { try checkpoints.drop(of: job) }
+    if has.1 { try failures.drop(of: job) }
+    return has.2 ? try files.drop(of: job) : []
   }
+
+  private static let move = """
+    INSERT INTO \(JobTables.history) (id, kind, service, lane, state, since_ms, ready_ms, starts,
+      failures, enqueued_ms, progress, message, priority, unique_key)
+    SELECT id, kind, service, lane, ?, ?, min(ready_ms, ?), starts, failures, enqueued_ms, progress,
+      message, priority, unique_key
+    FROM \(JobTables.job) WHERE id = ?
+    """
+  private static let parts = """
+    SELECT \([JobTables.checkpoint, JobTables.error, JobTables.file]
+      .map { "EXISTS (SELECT 1 FROM \($0) WHERE job = ?1)" }.joined(separator: ", "))
+    """
 
   /// Counts what has just ended and keeps the newest of all that has.
   func trimHistory(after count: Int, at now: WallTime) throws {

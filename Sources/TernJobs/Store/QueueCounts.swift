@@ -8,13 +8,12 @@ struct QueueCounts {
 
   // MARK: - How many
 
-  func unfinished() throws -> Int {
-    let statement = try FastStatement(connection.db, Self.counted)
-    return try statement.first { statement.int(0) }!
-  }
+  func unfinished() throws -> Int { try count(Self.counted) }
 
-  func ended() throws -> Int {
-    let statement = try FastStatement(connection.db, Self.endedCounted)
+  func ended() throws -> Int { try count(Self.endedCounted) }
+
+  private func count(_ sql: String) throws -> Int {
+    let statement = try FastStatement(connection.db, sql)
     return try statement.first { statement.int(0) }!
   }
 
@@ -34,11 +33,6 @@ struct QueueCounts {
       }
       throw error
     }
-  }
-
-  func recountUnfinished() throws {
-    try connection.run(
-      "UPDATE \(JobTables.queue) SET unfinished = (SELECT count(*) FROM \(JobTables.job))")
   }
 
   func removeUnfinished() throws {
@@ -70,46 +64,4 @@ struct QueueCounts {
   func worker() throws -> Int64 {
     try connection.row("SELECT worker FROM \(JobTables.queue)")![0]
   }
-
-  /// What a look for jobs begins with.
-  struct Outset {
-    /// The queue's random id.
-    let queue: String
-    let hasGates: Bool
-    let hasPauses: Bool
-    /// What jobs require was not there.
-    let hasUnmet: Bool
-    /// Credentials of lanes were refused.
-    let hasHeldLanes: Bool
-    /// When the first of the jobs that are not due is.
-    let next: WallTime?
-  }
-
-  /// A lock file that somebody removes lets two workers run. The second has freed what the first
-  /// ran, and the first is to start nothing any more.
-  ///
-  /// - Parameter own: what ``JobTransaction/recover(kinds:leftBehind:at:)`` said.
-  /// - Throws: ``JobQueueError`` `.workerRunning`.
-  func outset(_ own: Int64) throws -> Outset {
-    let statement = try FastStatement(connection.db, Self.outset)
-    let outset = try statement.first {
-      statement.int64(0) == own
-        ? Outset(
-          queue: statement.text(1), hasGates: statement.bool(2), hasPauses: statement.bool(3),
-          hasUnmet: statement.bool(4), hasHeldLanes: statement.bool(5),
-          next: statement.isNull(6) ? nil : WallTime(milliseconds: statement.int64(6)))
-        : nil
-    }
-    if let outset = outset ?? nil { return outset }
-    throw JobQueueError(
-      .workerRunning, "another worker has taken over; was its lock file removed?")
-  }
-
-  private static let outset = """
-    SELECT worker, id, EXISTS (SELECT 1 FROM \(JobTables.gate)),
-      EXISTS (SELECT 1 FROM \(JobTables.pause)), EXISTS (SELECT 1 FROM \(JobTables.unmet)),
-      EXISTS (SELECT 1 FROM \(JobTables.credential) WHERE is_held = 1),
-      (SELECT min(ready_ms) FROM \(JobTables.job) WHERE \(JobTables.isLater))
-    FROM \(JobTables.queue)
-    """
 }

@@ -24,7 +24,7 @@ struct CheckpointCommit {
   func write(
     _ rows: JobTransaction, _ folder: JobFolder, _ body: (Database) throws -> Void
   ) throws -> Outcome {
-    try rows.checkpoints.store(kind, name, content, of: claim)
+    try rows.store(kind, name, content, of: claim)
     if !Planted.isActive(.stepResultApart) { try run(body, rows.db) }
     guard try rows.jobs.running(claim) != nil else { return .ended }
     let created = files.created

@@ -24,7 +24,7 @@ extension JobWorker {
         stored?.asked(at: now)
         ?? DeadlineLife(since: now, until: environment.time(after: duration))
       if life != stored {
-        try rows.checkpoints.store(.deadline, name, try JobCoding.encode(life), of: claim)
+        try rows.store(.deadline, name, try JobCoding.encode(life), of: claim)
       }
       return life.until.duration
     }

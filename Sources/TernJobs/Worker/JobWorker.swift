@@ -229,7 +229,7 @@ public actor JobWorker {
   private func isIdle(_ patience: @Sendable () -> Duration) async throws -> Bool {
     let environment = queue.environment
     // What may run since then has been looked for: only a pace or a budget holds it.
-    let reached = try await database.read { try $0.jobs.nextReached(at: ofRun.lookedAt, isMet) }
+    let reached = try await database.read { try $0.nextReached(at: ofRun.lookedAt, isMet) }
     guard let next = [reached, ofRun.pacedAt].compactMap(\.self).min() else { return true }
     return next.duration - environment.wallClock() > patience()
   }
@@ -299,7 +299,7 @@ public actor JobWorker {
   private func look(
     _ rows: JobTransaction, _ free: Int, without ended: [EndedAttempt], at now: WallTime
   ) throws -> Look {
-    let outset = try rows.queue.outset(ofRun.fence)
+    let outset = try rows.outset(ofRun.fence)
     var going = ofRun.attempts
     for end in ended { _ = going.end(end.claim) }
     var running = JobsRunning()
@@ -307,7 +307,7 @@ public actor JobWorker {
     let standing = going.count == 0 ? [:] : try rows.jobs.starts()
     var roomless = queue.roomless.withLock { $0 }
     for end in ended { roomless[end.claim.id] = end.end.full?.count }
-    let room = try rows.jobs.room(roomless, going: Set(going.claims.map(\.id)))
+    let room = try rows.room(roomless, going: Set(going.claims.map(\.id)))
     let query = ClaimQuery(
       kinds: handlers.handled, running: running, count: free, budget: queue.environment.retryBudget,
       now: now, outset: outset, isMet: isMet, room: room)

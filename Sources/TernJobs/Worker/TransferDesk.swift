@@ -37,7 +37,7 @@ actor TransferDesk {
   /// What a job's row says of a transfer; one that is to be handed over is this run's from now on.
   func transfer(
     _ name: String, _ length: Duration, of claim: Claim, _ credential: CredentialMark?
-  ) async throws -> TransferRows.Standing {
+  ) async throws -> JobTransfers.Standing {
     let environment = environment
     let standing = try await database.write {
       try $0.transfers.begin(name, length, of: claim, credential, environment, sight: sight)

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 @_spi(Rehearsal) import TernCore
 
 /// Decides which operations of a push are new, which are repeats, and what refuses it.
@@ -17,13 +18,13 @@ struct Admission {
   /// minutes is refused before.
   ///
   /// - Parameter newest: the greatest time in the space.
-  static func limitMilliseconds(now: Int64, newest: HybridTime) -> Int64 {
-    let limit = now + toleranceMilliseconds
+  static func limitMilliseconds(now: Date, newest: HybridTime) -> Int64 {
+    let limit = now.milliseconds + toleranceMilliseconds
     return newest.milliseconds > limit ? newest.milliseconds + 1 : limit
   }
 
-  /// The server's clock, milliseconds since 1970.
-  let now: Int64
+  /// The server's clock.
+  let now: Date
   /// Milliseconds since 1970, see ``limitMilliseconds(now:newest:)``.
   private let limit: Int64
   /// The newest operation of every author in the push, with what was admitted so far.
@@ -43,7 +44,7 @@ struct Admission {
   ///   - member: who pushes; `nil` for somebody whose token names nobody.
   init(
     heads: [ReplicaID: AuthorHead], digests: [OperationKey: OperationDigest],
-    records: [ReplicaID: AuthorRecord] = [:], by member: MemberName? = nil, now: Int64,
+    records: [ReplicaID: AuthorRecord] = [:], by member: MemberName? = nil, now: Date,
     limit: Int64
   ) {
     self.limit = limit
@@ -145,7 +146,7 @@ struct Admission {
     _ code: RemoteError.Code, _ envelope: SyncOperation.Envelope, _ message: String
   ) -> RemoteError {
     RemoteError(
-      code, message, replica: envelope.replica, sequence: envelope.sequence, nowMilliseconds: now)
+      code, message, replica: envelope.replica, sequence: envelope.sequence, now: now)
   }
 }
 #endif

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 @_spi(Rehearsal) import TernCore
 
 /// Decides whether a snapshot that is offered can stand for the operations up to its cursor.
@@ -13,8 +14,8 @@ struct SnapshotAdmission {
   let heads: [ReplicaID: SnapshotHead]
   /// Whether an operator asks for a base, whatever the space has.
   var isRefilled = false
-  /// The server's clock, milliseconds since 1970.
-  let now: Int64
+  /// The server's clock.
+  let now: Date
 
   /// What is refused whatever the space holds.
   ///
@@ -70,7 +71,7 @@ struct SnapshotAdmission {
       throw RemoteError(
         .cursorUnknown,
         "the snapshot's cursor is not of this server's history, which was wiped or restored; "
-          + "greet again", nowMilliseconds: now)
+          + "greet again", now: now)
     }
     try checkIsNewer(place.position, space)
     let stored = try space.heads()
@@ -86,7 +87,7 @@ struct SnapshotAdmission {
       throw RemoteError(
         .sequenceGap,
         "the snapshot has operation \(head.sequence) of replica \(author), which was not pushed; "
-          + "push first", replica: author, sequence: head.sequence, nowMilliseconds: now)
+          + "push first", replica: author, sequence: head.sequence, now: now)
     }
     return place.position
   }
@@ -153,7 +154,7 @@ struct SnapshotAdmission {
       .refillNeeded,
       "\(what), and lacks operations that no log has any more; after a loss the server's operator "
         + "opens it for a base: 'tern space refill --data FILE SPACE'",
-      replica: isBegun ? nil : known, nowMilliseconds: now)
+      replica: isBegun ? nil : known, now: now)
   }
 
   /// INV-13: nothing that follows a ban comes by a base either.
@@ -167,7 +168,7 @@ struct SnapshotAdmission {
       .authorBanned,
       "the space takes no operation of replica \(author) after \(record.bannedAfter ?? 0), which the "
         + "snapshot has: its operator banned it", replica: author,
-      sequence: ahead[author]?.sequence, nowMilliseconds: now)
+      sequence: ahead[author]?.sequence, now: now)
   }
 
   /// What a base brings in must be what an operation could have brought.
@@ -191,13 +192,13 @@ struct SnapshotAdmission {
           .timeAhead,
           "the last time of replica \(author) in the snapshot is more than five minutes ahead of "
             + "the server's clock; offer it again later", replica: author, sequence: head.sequence,
-          nowMilliseconds: now)
+          now: now)
       }
       guard head.time >= stored[author]?.time ?? .zero else {
         throw RemoteError(
           .timeNotIncreasing,
           "the last time of replica \(author) in the snapshot is before one that the space has",
-          replica: author, sequence: head.sequence, nowMilliseconds: now)
+          replica: author, sequence: head.sequence, now: now)
       }
     }
   }

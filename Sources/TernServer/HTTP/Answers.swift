@@ -36,7 +36,7 @@ extension Response {
         .ternMore: page.hasMore ? "1" : "0",
       ],
       body: ResponseBody(body, counting: share, to: channel))
-    headers[.ternNow] = page.nowMilliseconds.map { String($0) }
+    headers[.ternNow] = page.now.map { String($0.milliseconds) }
   }
 }
 

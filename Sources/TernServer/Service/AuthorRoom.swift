@@ -48,7 +48,7 @@ struct AuthorRoom {
       .refillNeeded,
       "authorsPerMember: the base brings \(unclaimed.count) new replica ids, more than one member may; "
         + "after a loss the server's operator opens the space for it: 'tern space refill --data "
-        + "FILE SPACE'", replica: first, nowMilliseconds: space.clock.nowMilliseconds)
+        + "FILE SPACE'", replica: first, now: space.clock.now)
   }
 
   /// Those that are banned count only in what a snapshot can name.

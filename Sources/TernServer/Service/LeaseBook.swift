@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import Synchronization
 import TernCore
 
@@ -48,18 +49,18 @@ final class LeaseBook: Sendable {
   /// - Returns: what has to be written down before the replica is answered.
   func renew(
     _ replica: ReplicaID, at position: UInt64, in space: SpaceName, by member: MemberName?,
-    _ written: Lease?, now: Int64
+    _ written: Lease?, now: Date
   ) -> LeaseRenewal? {
     let known = [written, self[space, replica]].compactMap(\.self)
     // Back behind what may be written at any moment: the device's database was put back.
     let isForward = known.allSatisfy { position >= $0.position }
     // Not back to the time of a clock that may be behind.
-    let time = known.reduce(now) { max($0, $1.milliseconds) }
+    let time = known.reduce(now) { max($0, $1.renewed) }
     let renewal = LeaseRenewal(
-      replica: replica, space: space, lease: Lease(position: position, milliseconds: time),
+      replica: replica, space: space, lease: Lease(position: position, renewed: time),
       canWait: written != nil && isForward, member: member)
     guard let written, isForward,
-      renewal.lease.milliseconds - written.milliseconds < Self.lateness.milliseconds,
+      time.milliseconds - written.renewed.milliseconds < Self.lateness.milliseconds,
       note(renewal)
     else { return renewal }
     return nil

@@ -59,15 +59,15 @@ struct LeaseRules {
       try rows.set(lease, of: replica)
     }
     let age = (limits.lease + LeaseBook.lateness).milliseconds
-    let (now, isSteady) = (clock.nowMilliseconds, space.isSteady)
+    let isSteady = space.isSteady
     var alive: [Lease] = []
     for (replica, var lease) in try rows.leases().sorted(by: { $0.key < $1.key }) {
-      guard lease.milliseconds >= now - age else {
+      guard clock.age(of: lease.renewed) <= age else {
         try rows.set(nil, of: replica)
         continue
       }
-      if isSteady, clock.isAhead(lease.milliseconds) {
-        lease.milliseconds = now
+      if isSteady, clock.isAhead(lease.renewed) {
+        lease.renewed = clock.now
         try rows.set(lease, of: replica)
       }
       alive.append(lease)

@@ -72,7 +72,7 @@ struct QuotaRules {
         : "operationsPerSpace: one member may store \(share.operations) operations here at the "
           + "moment, and has \(own.operations)")
         + "; trimming frees room after a snapshot, and an operator gives members more with 'tern "
-        + "space quota --share'", nowMilliseconds: space.clock.nowMilliseconds)
+        + "space quota --share'", now: space.clock.now)
   }
 
   /// A snapshot lets a full space go on: one may have twice the bytes of the newest that is
@@ -109,7 +109,7 @@ struct QuotaRules {
         + (snapshot.isBase
           ? "after a loss the server's operator lifts that: 'tern space refill --data FILE SPACE'"
           : "an operator gives the space more with 'tern space quota'"),
-      nowMilliseconds: space.clock.nowMilliseconds)
+      now: space.clock.now)
   }
 
   private func fullOfBytes(_ used: Int, _ most: CountedOperations) -> RemoteError {
@@ -120,7 +120,7 @@ struct QuotaRules {
     RemoteError(
       .spaceFull,
       "\(what); trimming frees room after a snapshot, and an operator gives it more with 'tern "
-        + "space quota'", nowMilliseconds: space.clock.nowMilliseconds)
+        + "space quota'", now: space.clock.now)
   }
 
   /// - Throws: ``RemoteError`` with `space-full`.

@@ -4,41 +4,47 @@ import Glibc
 #else
 import Darwin
 #endif
+import Foundation
 import Synchronization
+import TernCore
 
 /// The wall clock that a server goes by; a simulation has its own.
 public struct ServerClock: Sendable {
-  private let read: @Sendable () -> Int64
-  private let readUptime: @Sendable () -> Int64
+  private let read: @Sendable () -> Date
+  private let readUptime: (@Sendable () -> Duration)?
 
   /// - Parameters:
-  ///   - nowMilliseconds: since 1970.
-  ///   - uptimeMilliseconds: since any moment, of a clock that nobody sets; `nil` where the other
-  ///     is never set either.
+  ///   - now: the wall clock, which is read to the millisecond.
+  ///   - uptime: since any moment, of a clock that nobody sets; `nil` where the other is never set
+  ///     either.
   public init(
-    _ nowMilliseconds: @escaping @Sendable () -> Int64,
-    uptimeMilliseconds: (@Sendable () -> Int64)? = nil
+    _ now: @escaping @Sendable () -> Date, uptime: (@Sendable () -> Duration)? = nil
   ) {
-    read = nowMilliseconds
-    readUptime = uptimeMilliseconds ?? nowMilliseconds
+    (read, readUptime) = (now, uptime)
   }
 
-  /// Milliseconds since 1970.
-  public var nowMilliseconds: Int64 { read() }
+  public var now: Date { Date(milliseconds: nowMilliseconds) }
 
-  fileprivate var uptimeMilliseconds: Int64 { readUptime() }
+  package var nowMilliseconds: Int64 { read().milliseconds }
+
+  fileprivate var uptimeMilliseconds: Int64 { readUptime?().milliseconds ?? nowMilliseconds }
+
+  func now(after time: Duration) -> Date {
+    Date(milliseconds: nowMilliseconds + time.milliseconds)
+  }
+
+  /// In milliseconds, as whole numbers compare exactly; below 0 for what is to come.
+  func age(of time: Date) -> Int64 { nowMilliseconds - time.milliseconds }
 
   /// Whether a time is later than this clock can have written it down: it was ahead then, or
   /// is behind now.
-  func isAhead(_ milliseconds: Int64) -> Bool {
-    milliseconds - nowMilliseconds > Admission.toleranceMilliseconds
-  }
+  func isAhead(_ time: Date) -> Bool { -age(of: time) > Admission.toleranceMilliseconds }
 
   /// The machine's clock.
   public static let system = ServerClock {
-    milliseconds(of: CLOCK_REALTIME)
-  } uptimeMilliseconds: {
-    milliseconds(of: CLOCK_MONOTONIC)
+    Date(milliseconds: milliseconds(of: CLOCK_REALTIME))
+  } uptime: {
+    .milliseconds(milliseconds(of: CLOCK_MONOTONIC))
   }
 
   private static func milliseconds(of clock: clockid_t) -> Int64 {

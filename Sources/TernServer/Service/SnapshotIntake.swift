@@ -46,7 +46,7 @@ struct SnapshotIntake {
       return (try take(snapshot, by: bringer), nil)
     }
     snapshot.refusal = refusal
-    snapshot.touchedMilliseconds = clock.nowMilliseconds
+    snapshot.touched = clock.now
     try rows.update(snapshot)
     return (nil, refusal)
   }
@@ -59,7 +59,7 @@ struct SnapshotIntake {
       heads: heads,
       // One that was refused is taken by an operator alone.
       isRefilled: try snapshot.refusal != nil || space.isRefilled,
-      now: clock.nowMilliseconds)
+      now: clock.now)
     _ = try admission.check(rows, epoch: space.epoch)
     if snapshot.isBase {
       try space.room.check(forBase: heads, of: bringer, admission.isRefilled)
@@ -100,7 +100,7 @@ struct SnapshotIntake {
   func isLookedAtAgain(_ upload: StoredSnapshot) throws -> Bool {
     guard upload.isBase, try space.isRefilled, let until = try rows.deadlines.refill
     else { return false }
-    return upload.touchedMilliseconds <= until - limits.refillTime.milliseconds
+    return upload.touched.milliseconds <= until.milliseconds - limits.refillTime.milliseconds
   }
 
   func find(_ id: String) throws -> StoredSnapshot {
@@ -151,13 +151,13 @@ struct SnapshotIntake {
       .suffix(Self.keptSnapshots - 1).map(\.id)
     for other in others where !kept.contains(other.id) {
       guard other.isComplete || other.position <= newest.position else { continue }
-      try rows.drop(other.id, keptFrom: other.isComplete ? clock.nowMilliseconds : nil)
+      try rows.drop(other.id, keptFrom: other.isComplete ? clock.now : nil)
     }
   }
 
   func makeRoomForUpload() throws {
     var uploads = try rows.snapshots().filter { !$0.isComplete }
-      .sorted { ($0.touchedMilliseconds, $0.id) < ($1.touchedMilliseconds, $1.id) }
+      .sorted { ($0.touched, $0.id) < ($1.touched, $1.id) }
     while uploads.count >= limits.uploadsPerSpace, !uploads.isEmpty {
       try rows.drop(uploads.removeFirst().id, keptFrom: nil)
     }

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import TernCore
 
 /// A store, and what the rules of its spaces go by.
@@ -71,9 +72,9 @@ struct LockedSpace {
     get throws { isBefore(try rows.deadlines.trimming, limits.trimmedAge) }
   }
 
-  private func isBefore(_ deadline: Int64?, _ most: Duration) -> Bool {
+  private func isBefore(_ deadline: Date?, _ most: Duration) -> Bool {
     guard let deadline else { return false }
-    let left = deadline - clock.nowMilliseconds
+    let left = -clock.age(of: deadline)
     return left > 0 && left <= most.milliseconds
   }
 

@@ -52,14 +52,15 @@ extension SpaceService {
       epoch: store.epoch, position: stored.end, chain: stored.lastChain ?? stored.chainBefore)
     let page = PulledPage(
       operations: try stored.operations.map { try SyncOperation(bytes: $0) }, cursor: next.cursor,
-      hasMore: stored.end < stored.head, nowMilliseconds: clock.nowMilliseconds)
+      hasMore: stored.end < stored.head, now: clock.now)
     guard let excluded, stored.head > 0 else { return (page, nil) }
     // INV-13: nobody says for another one how far it is.
     guard try AuthorRecord.canRead(store.authorRecord(of: excluded, in: space), by: member)
     else { return (page, nil) }
     let written = try store.lease(of: excluded, in: space)
-    let now = clock.nowMilliseconds
-    return (page, leases.renew(excluded, at: position, in: space, by: member, written, now: now))
+    let renewal = leases.renew(
+      excluded, at: position, in: space, by: member, written, now: clock.now)
+    return (page, renewal)
   }
 
   /// For a planted bug.
@@ -77,14 +78,14 @@ extension RemoteError {
       .snapshotNeeded,
       "a base follows position \(position), and stands for operations that are served nowhere; load "
         + "the snapshot that the greeting names, and pull after it",
-      nowMilliseconds: clock.nowMilliseconds)
+      now: clock.now)
   }
 
   fileprivate static func unknownCursor(_ clock: ServerClock) -> RemoteError {
     RemoteError(
       .cursorUnknown,
       "the cursor is not of this server's history, which was wiped or restored; pull without one",
-      nowMilliseconds: clock.nowMilliseconds)
+      now: clock.now)
   }
 
   /// INV-12: whoever the horizon did not wait for is told to begin with the snapshot.
@@ -95,7 +96,7 @@ extension RemoteError {
       .snapshotNeeded,
       "operations up to \(trimmed) are served no more, and the pull was after \(position); load "
         + "the snapshot that the greeting names, and pull after it",
-      nowMilliseconds: clock.nowMilliseconds)
+      now: clock.now)
   }
 }
 #endif

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 @_spi(Rehearsal) import TernCore
 
 extension SpaceService {
@@ -18,10 +19,10 @@ extension SpaceService {
   func push(
     _ pushed: [NewOperation], to space: SpaceName, by member: MemberName?
   ) throws -> PushReceipt {
-    let now = clock.nowMilliseconds
+    let now = clock.now
     guard !pushed.isEmpty else {
       let position = try store.summary(of: space).position
-      return PushReceipt(nowMilliseconds: now, position: position, accepted: 0)
+      return PushReceipt(now: now, position: position, accepted: 0)
     }
     try reserve.check(adding: pushed.reduce(0) { $0 + $1.operation.bytes.count })
     let receipt = try PushReceipt.acknowledging(pushed.count, now) {
@@ -38,7 +39,7 @@ extension SpaceService {
         }
         try CrashPoint.reach(.serverBeforeCommit)
         return PushReceipt(
-          nowMilliseconds: now, position: rows.position + UInt64(admitted.count),
+          now: now, position: rows.position + UInt64(admitted.count),
           accepted: admitted.count)
       }
     }
@@ -68,13 +69,13 @@ extension NewOperation {
 extension PushReceipt {
   /// Answers a push with what its transaction returned, and so not before its commit (INV-03).
   fileprivate static func acknowledging(
-    _ count: Int, _ now: Int64, commit: () throws -> PushReceipt
+    _ count: Int, _ now: Date, commit: () throws -> PushReceipt
   ) throws -> PushReceipt {
     guard Planted.isActive(.acknowledgeBeforeCommit) else { return try commit() }
     do {
       return try commit()
     } catch is CancellationError {
-      return PushReceipt(nowMilliseconds: now, position: 1, accepted: count)
+      return PushReceipt(now: now, position: 1, accepted: count)
     }
   }
 }
@@ -82,7 +83,7 @@ extension PushReceipt {
 extension LockedSpace {
   /// Reads what the decision needs, in as few calls as there are kinds of rows.
   fileprivate func admission(
-    of pushed: [NewOperation], by member: MemberName?, now: Int64
+    of pushed: [NewOperation], by member: MemberName?, now: Date
   ) throws -> Admission {
     let authors = Set(pushed.map(\.key.author))
     let heads = try rows.heads(of: authors)
@@ -96,7 +97,7 @@ extension LockedSpace {
   }
 
   /// Looks at all authors only where it matters, which is hardly ever.
-  private func limit(of pushed: [NewOperation], _ now: Int64) throws -> Int64 {
+  private func limit(of pushed: [NewOperation], _ now: Date) throws -> Int64 {
     let limit = Admission.limitMilliseconds(now: now, newest: .zero)
     guard pushed.contains(where: { $0.operation.envelope.time.milliseconds > limit }) else {
       return limit

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import TernCore
 
 /// A space that lost what nobody can push any more takes a base once an operator says that it did.
@@ -6,15 +7,14 @@ extension SpaceService {
   /// Lets a space take bases for ``ServerLimits/refillTime``, durably; `false` ends that. For an
   /// operator who knows that the space lost operations.
   ///
-  /// - Returns: until when, in milliseconds since 1970, where it is open.
+  /// - Returns: until when, where it is open.
   /// - Throws: ``RemoteError`` with `not-found` where there is no such space; the store's errors.
   @discardableResult
-  public func refill(_ space: SpaceName, isOpen: Bool = true) throws -> Int64? {
+  public func refill(_ space: SpaceName, isOpen: Bool = true) throws -> Date? {
     try access.update(space) { space in
       try space.ensureIsThere()
       var deadlines = try space.rows.deadlines
-      deadlines.refill =
-        isOpen ? clock.nowMilliseconds + limits.refillTime.milliseconds : nil
+      deadlines.refill = isOpen ? clock.now(after: limits.refillTime) : nil
       try space.rows.set(deadlines)
       return deadlines.refill
     }

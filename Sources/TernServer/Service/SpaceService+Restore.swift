@@ -41,7 +41,7 @@ extension SpaceService {
       if !overQuota { try quotas.check(for: counted, usage) }
       if before > trimmed || !snapshots.isEmpty {
         var deadlines = try rows.deadlines
-        deadlines.trimming = clock.nowMilliseconds + limits.trimmedAge.milliseconds
+        deadlines.trimming = clock.now(after: limits.trimmedAge)
         try rows.set(deadlines)
       }
       return RestoredSpace(

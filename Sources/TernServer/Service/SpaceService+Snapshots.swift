@@ -13,7 +13,7 @@ extension SpaceService {
     let beginning = SpaceCursor(epoch: store.epoch, position: 0, chain: nil).cursor
     let admission = SnapshotAdmission(
       cursor: offer.cursor ?? beginning, isBase: offer.isBase, schemaVersion: offer.schema?.version,
-      heads: offer.heads, now: clock.nowMilliseconds)
+      heads: offer.heads, now: clock.now)
     let id = offer.id(at: admission.cursor)
     try reserve.check()
     return try access.update(space) { [admission] space in
@@ -32,13 +32,13 @@ extension SpaceService {
         try space.room.check(forBase: offer.heads, of: Bringer(member), admission.isRefilled)
       }
       if var known {
-        (known.touchedMilliseconds, known.refusal) = (clock.nowMilliseconds, nil)
+        (known.touched, known.refusal) = (clock.now, nil)
         try rows.update(known)
       } else {
         try intake.makeRoomForUpload()
         let snapshot = StoredSnapshot(
           id: id, cursor: admission.cursor, position: position, isBase: offer.isBase,
-          schema: offer.schema, parts: offer.parts, touchedMilliseconds: clock.nowMilliseconds)
+          schema: offer.schema, parts: offer.parts, touched: clock.now)
         try rows.add(snapshot, heads: offer.heads)
       }
       let stored = try rows.storedParts(of: id)
@@ -89,7 +89,7 @@ extension SpaceService {
       try space.quotas.check(part: bytes.count, of: snapshot)
       try rows.addPart(bytes, digest: digest, index: index, of: id)
       snapshot.bytes += bytes.count
-      snapshot.touchedMilliseconds = clock.nowMilliseconds
+      snapshot.touched = clock.now
       try rows.update(snapshot)
     }
   }

@@ -30,15 +30,14 @@ extension SpaceService {
       else {
         throw RemoteError(
           .stateSuperseded, "the space grew since, or was wiped or restored; greet again",
-          nowMilliseconds: clock.nowMilliseconds)
+          now: clock.now)
       }
       let known = try rows.state
       guard var known, known.position == position, let last = known.report,
         !report.replaces(last), try space.record(of: last.replica)?.bannedAfter == nil
       else {
         return try rows.set(
-          StoredState(
-            report: report, position: position, milliseconds: clock.nowMilliseconds))
+          StoredState(report: report, position: position, received: clock.now))
       }
       guard !report.differingTables(from: last).isEmpty, !known.isDisputed else { return }
       known.isDisputed = true
@@ -80,8 +79,8 @@ extension SpaceSummary {
 
   /// After a refusal another device may have a better one, and has time to offer it.
   func mayAskForSnapshot(_ limits: ServerLimits, _ clock: ServerClock) -> Bool {
-    guard let refused = refusedMilliseconds else { return true }
-    return clock.nowMilliseconds - refused >= limits.refusalPause.milliseconds
+    guard let refused else { return true }
+    return clock.age(of: refused) >= limits.refusalPause.milliseconds
   }
 
   /// Whether the space has changed since its last report, which is not new.
@@ -89,8 +88,8 @@ extension SpaceSummary {
     guard position > 0 else { return false }
     guard let state else { return true }
     guard state.position != position else { return false }
-    return clock.nowMilliseconds - state.milliseconds >= limits.stateInterval.milliseconds
-      || clock.isAhead(state.milliseconds)
+    return clock.age(of: state.received) >= limits.stateInterval.milliseconds
+      || clock.isAhead(state.received)
   }
 }
 #endif

@@ -17,7 +17,7 @@ extension SpaceService {
     try access.update(space) {
       try $0.ensureRoom()
       try $0.rows.add(
-        TokenDigest(token: token), of: member, createdMilliseconds: clock.nowMilliseconds)
+        TokenDigest(token: token), of: member, created: clock.now)
     }
     return token
   }

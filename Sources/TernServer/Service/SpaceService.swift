@@ -56,13 +56,13 @@ public struct SpaceService: Sendable {
     let last = summary.state?.report
     let isBanned = last.map { records[$0.replica]?.bannedAfter != nil } ?? false
     var greeting = RemoteGreeting(
-      epoch: store.epoch, nowMilliseconds: clock.nowMilliseconds, position: summary.position,
+      epoch: store.epoch, now: clock.now, position: summary.position,
       heads: summary.heads, snapshot: snapshot, trimmed: summary.trimmed,
       wantsSnapshot: summary.wantsSnapshot(limits, clock),
       state: summary.state?.position == summary.position && !isBanned ? last : nil,
       wantsState: isBanned || summary.wantsState(limits, clock))
-    let newest = summary.newestTime.milliseconds
-    if clock.isAhead(newest) { greeting.newestMilliseconds = newest }
+    let newest = summary.newestTime.date
+    if clock.isAhead(newest) { greeting.newest = newest }
     greeting.authors = records.compactMapValues { RemoteAuthor($0) }
     // Devices that have more of a banned author begin anew from one.
     if snapshot == nil, summary.position > 0, summary.mayAskForSnapshot(limits, clock),

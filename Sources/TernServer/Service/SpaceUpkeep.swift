@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 @_spi(Rehearsal) import TernCore
 
 /// What can wait: trimming, and letting go of what is kept for a while.
@@ -19,7 +20,7 @@ struct SpaceUpkeep {
       let complete = try rows.snapshots().filter(\.isComplete)
       // More are there after a restore alone.
       for other in complete.dropLast(SnapshotIntake.keptSnapshots) {
-        try rows.drop(other.id, keptFrom: clock.nowMilliseconds)
+        try rows.drop(other.id, keptFrom: clock.now)
       }
       let kept = complete.suffix(SnapshotIntake.keptSnapshots).first?.position ?? 0
       let horizon = alive.map(\.position).min() ?? kept
@@ -40,44 +41,42 @@ struct SpaceUpkeep {
   private func mark(
     _ kind: MarkKind, _ position: UInt64, _ age: Duration
   ) throws -> UInt64 {
-    let (now, age) = (clock.nowMilliseconds, age.milliseconds)
+    let (now, age) = (clock.now, age.milliseconds)
     guard age > 0 else { return position }
     let marks = try correctedMarks(kind, now)
     let newest = marks.last
-    if position > newest?.position ?? 0, now - (newest?.milliseconds ?? .min / 2) >= age / 32 {
-      try rows.add(PositionMark(position: position, milliseconds: now), kind)
+    let isDue = newest.map { clock.age(of: $0.time) >= age / 32 } ?? true
+    if isDue, position > newest?.position ?? 0 {
+      try rows.add(PositionMark(position: position, time: now), kind)
     }
-    guard let old = marks.last(where: { $0.milliseconds <= now - age }) else { return 0 }
+    guard let old = marks.last(where: { clock.age(of: $0.time) >= age }) else { return 0 }
     if marks[0] != old { try rows.removeMarks(before: old.position, kind) }
     return old.position
   }
 
   /// The marks, of which one stands in place of those that were surely made while the clock was
   /// ahead. Those would keep the space from being marked, and trimmed, until their date.
-  private func correctedMarks(
-    _ kind: MarkKind, _ now: Int64
-  ) throws -> [PositionMark] {
+  private func correctedMarks(_ kind: MarkKind, _ now: Date) throws -> [PositionMark] {
     var marks = try rows.marks(kind)
     guard space.isSteady, let last = marks.last,
-      marks.contains(where: { clock.isAhead($0.milliseconds) })
+      marks.contains(where: { clock.isAhead($0.time) })
     else { return marks }
-    marks.removeAll { clock.isAhead($0.milliseconds) }
-    let time = max(now, marks.last?.milliseconds ?? now)
-    marks.append(PositionMark(position: last.position, milliseconds: time))
+    marks.removeAll { clock.isAhead($0.time) }
+    let time = max(now, marks.last?.time ?? now)
+    marks.append(PositionMark(position: last.position, time: time))
     try rows.removeMarks(before: last.position + 1, kind)
     for mark in marks { try rows.add(mark, kind) }
     return marks
   }
 
   func dropOldUploads() throws {
-    let oldest = clock.nowMilliseconds - limits.uploadAge.milliseconds
     for upload in try rows.snapshots()
     where !upload.isComplete {
-      if upload.touchedMilliseconds < oldest {
+      if clock.age(of: upload.touched) > limits.uploadAge.milliseconds {
         try rows.drop(upload.id, keptFrom: nil)
-      } else if space.isSteady, clock.isAhead(upload.touchedMilliseconds) {
+      } else if space.isSteady, clock.isAhead(upload.touched) {
         var touched = upload
-        touched.touchedMilliseconds = clock.nowMilliseconds
+        touched.touched = clock.now
         try rows.update(touched)
       }
     }
@@ -87,19 +86,18 @@ struct SpaceUpkeep {
 
   /// Removes what was kept for as long as it may be. Returns whether there is more to do.
   private func removeKept() throws -> Bool {
-    let now = clock.nowMilliseconds
     // No quota counts them, so a member could fill the disk with them.
     let most = try rows.usage.quota.bytes ?? limits.bytesPerSpace
     var bytes = 0
     for (index, var dropped) in try rows.droppedSnapshots().enumerated() {
-      if space.isSteady, clock.isAhead(dropped.milliseconds) {
-        dropped.milliseconds = now
+      if space.isSteady, clock.isAhead(dropped.time) {
+        dropped.time = clock.now
         try rows.update(dropped)
       }
       bytes += dropped.bytes
       guard
         index >= limits.droppedSnapshots || bytes > most
-          || dropped.milliseconds <= now - limits.trimmedAge.milliseconds
+          || clock.age(of: dropped.time) >= limits.trimmedAge.milliseconds
       else { continue }
       try rows.forget(dropped)
     }

@@ -1,16 +1,17 @@
 #if Server
+import Foundation
 import TernCore
 
 /// Up to where a replica has merged a space, and when it said so.
 public struct Lease: Hashable, Sendable {
   /// What it asked to pull after, and so has.
   public var position: UInt64
-  /// When it did: the server's clock, milliseconds since 1970.
-  public var milliseconds: Int64
+  /// When it did, by the server's clock.
+  public var renewed: Date
 
-  public init(position: UInt64, milliseconds: Int64) {
+  public init(position: UInt64, renewed: Date) {
     self.position = position
-    self.milliseconds = milliseconds
+    self.renewed = renewed
   }
 }
 
@@ -22,12 +23,12 @@ public enum MarkKind: Hashable, Sendable {
 /// Says that everything up to a position was stored, or trimmed, by a time.
 public struct PositionMark: Hashable, Sendable {
   public var position: UInt64
-  /// The server's clock, milliseconds since 1970.
-  public var milliseconds: Int64
+  /// By the server's clock.
+  public var time: Date
 
-  public init(position: UInt64, milliseconds: Int64) {
+  public init(position: UInt64, time: Date) {
     self.position = position
-    self.milliseconds = milliseconds
+    self.time = time
   }
 }
 

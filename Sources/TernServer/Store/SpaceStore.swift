@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import TernCore
 
 /// Where a server keeps its spaces, their operations and their tokens.
@@ -147,6 +148,6 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows, AuthorRows {
   /// Adds a token for this space.
   ///
   /// - Parameter member: whose it is; `nil` for a token that names nobody.
-  func add(_ token: TokenDigest, of member: MemberName?, createdMilliseconds: Int64) throws
+  func add(_ token: TokenDigest, of member: MemberName?, created: Date) throws
 }
 #endif

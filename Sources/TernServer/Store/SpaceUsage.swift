@@ -1,4 +1,6 @@
 #if Server
+import Foundation
+
 /// Operations that are stored and not trimmed, as a quota counts them.
 public struct CountedOperations: Hashable, Sendable {
   public var operations: Int
@@ -55,14 +57,14 @@ public struct SpaceUsage: Hashable, Sendable {
   }
 }
 
-/// Until when an operator's wishes for a space hold: the server's clock, milliseconds since 1970.
+/// Until when an operator's wishes for a space hold, by the server's clock.
 public struct SpaceDeadlines: Hashable, Sendable {
   /// Until when it takes bases.
-  public var refill: Int64?
+  public var refill: Date?
   /// Until when it trims nothing.
-  public var trimming: Int64?
+  public var trimming: Date?
 
-  public init(refill: Int64? = nil, trimming: Int64? = nil) {
+  public init(refill: Date? = nil, trimming: Date? = nil) {
     self.refill = refill
     self.trimming = trimming
   }

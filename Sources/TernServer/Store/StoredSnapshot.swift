@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import TernCore
 
 /// A snapshot of a space as a store has it: an upload, or a whole one.
@@ -20,12 +21,12 @@ public struct StoredSnapshot: Hashable, Sendable {
   /// Why it was not taken, of an upload that was whole and failed the check. An operator may take
   /// it all the same.
   public var refusal: String?
-  /// When the upload began, was last added to or was refused: milliseconds since 1970.
-  public var touchedMilliseconds: Int64
+  /// When the upload began, was last added to or was refused.
+  public var touched: Date
 
   public init(
     id: String, cursor: RemoteCursor, position: UInt64, isBase: Bool,
-    schema: SnapshotSchema? = nil, parts: Int, touchedMilliseconds: Int64
+    schema: SnapshotSchema? = nil, parts: Int, touched: Date
   ) {
     self.id = id
     self.cursor = cursor
@@ -33,7 +34,7 @@ public struct StoredSnapshot: Hashable, Sendable {
     self.isBase = isBase
     self.schema = schema
     self.parts = parts
-    self.touchedMilliseconds = touchedMilliseconds
+    self.touched = touched
   }
 }
 
@@ -44,15 +45,15 @@ public struct DroppedSnapshot: Hashable, Sendable {
   public let row: Int64
   public let position: UInt64
   public let bytes: Int
-  /// When it was dropped: milliseconds since 1970.
-  public var milliseconds: Int64
+  /// When it was dropped.
+  public var time: Date
 
-  public init(id: String, row: Int64, position: UInt64, bytes: Int, milliseconds: Int64) {
+  public init(id: String, row: Int64, position: UInt64, bytes: Int, time: Date) {
     self.id = id
     self.row = row
     self.position = position
     self.bytes = bytes
-    self.milliseconds = milliseconds
+    self.time = time
   }
 }
 
@@ -87,7 +88,7 @@ public protocol SnapshotRows: AnyObject {
   /// Lets one go: it is not there any more, though its bytes may be.
   ///
   /// - Parameter keptFrom: when it was dropped, where it can be brought back.
-  func drop(_ id: String, keptFrom milliseconds: Int64?) throws
+  func drop(_ id: String, keptFrom time: Date?) throws
 
   /// Those that can be brought back, the newest first.
   func droppedSnapshots() throws -> [DroppedSnapshot]

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import TernCore
 
 /// How far a space and each of its authors are.
@@ -12,15 +13,15 @@ public struct SpaceSummary: Hashable, Sendable {
   /// The newest that is whole, with its heads.
   public var snapshot: StoredSnapshot?
   public var snapshotHeads: VersionVector
-  /// When an upload that is still here was refused last: milliseconds since 1970.
-  public var refusedMilliseconds: Int64?
+  /// When an upload that is still here was refused last.
+  public var refused: Date?
   /// What a replica reported last of its state.
   public var state: StoredState?
 
   public init(
     position: UInt64 = 0, heads: VersionVector = .init(), trimmed: UInt64 = 0,
     snapshot: StoredSnapshot? = nil, snapshotHeads: VersionVector = .init(),
-    refusedMilliseconds: Int64? = nil,
+    refused: Date? = nil,
     state: StoredState? = nil, newestTime: HybridTime = .zero
   ) {
     self.position = position
@@ -29,7 +30,7 @@ public struct SpaceSummary: Hashable, Sendable {
     self.trimmed = trimmed
     self.snapshot = snapshot
     self.snapshotHeads = snapshotHeads
-    self.refusedMilliseconds = refusedMilliseconds
+    self.refused = refused
     self.state = state
   }
 }
@@ -40,17 +41,15 @@ public struct StoredState: Hashable, Sendable {
   public var report: StateReport?
   /// That of the report's cursor.
   public var position: UInt64
-  /// When it came: the server's clock, milliseconds since 1970.
-  public var milliseconds: Int64
+  /// When it came, by the server's clock.
+  public var received: Date
   /// Whether another report of the same position differed.
   public var isDisputed: Bool
 
-  public init(
-    report: StateReport?, position: UInt64, milliseconds: Int64, isDisputed: Bool = false
-  ) {
+  public init(report: StateReport?, position: UInt64, received: Date, isDisputed: Bool = false) {
     self.report = report
     self.position = position
-    self.milliseconds = milliseconds
+    self.received = received
     self.isDisputed = isDisputed
   }
 }

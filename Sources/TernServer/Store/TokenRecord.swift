@@ -1,4 +1,6 @@
 #if Server
+import Foundation
+
 /// The SHA-256 of a token: all that a store keeps of it.
 ///
 /// Looking it up tells nothing of a token by its timing: who can't guess the token can't choose
@@ -27,15 +29,15 @@ public struct TokenRecord: Hashable, Sendable {
   public let space: SpaceName
   /// Whose it is; `nil` for one that names nobody.
   public let member: MemberName?
-  public let createdMilliseconds: Int64
+  public let created: Date
 
   public init(
-    digest: TokenDigest, space: SpaceName, member: MemberName? = nil, createdMilliseconds: Int64
+    digest: TokenDigest, space: SpaceName, member: MemberName? = nil, created: Date
   ) {
     self.digest = digest
     self.space = space
     self.member = member
-    self.createdMilliseconds = createdMilliseconds
+    self.created = created
   }
 }
 #endif

@@ -1,3 +1,4 @@
+import Foundation
 import Tern
 
 /// A snapshot at a ``MemoryRemote``: an upload, or a whole one.
@@ -43,7 +44,7 @@ extension MemoryRemote {
         return SnapshotUpload(id: known.id, missing: [])
       }
       let cursor = offer.cursor ?? state.cursor(at: 0)
-      try state.check(offer, at: cursor, now: nowMilliseconds())
+      try state.check(offer, at: cursor, now: now())
       let snapshot: MemorySnapshot
       if let known = state.snapshots.firstIndex(where: { $0.offer == offer }) {
         snapshot = state.snapshots.remove(at: known)
@@ -86,7 +87,7 @@ extension MemoryRemote {
       guard snapshot.missing.isEmpty else {
         throw RemoteError(.snapshotIncomplete, "\(snapshot.missing.count) parts are missing")
       }
-      try state.check(snapshot.offer, at: snapshot.cursor, now: nowMilliseconds())
+      try state.check(snapshot.offer, at: snapshot.cursor, now: now())
       state.complete(place)
       return snapshot.offer.isBase ? state.position : nil
     }
@@ -103,7 +104,7 @@ extension MemoryRemoteState {
   }
 
   /// Whether a snapshot can stand for what is up to its cursor.
-  func check(_ offer: SnapshotOffer, at cursor: RemoteCursor, now: Int64?) throws {
+  func check(_ offer: SnapshotOffer, at cursor: RemoteCursor, now: Date?) throws {
     let position = try position(of: cursor)
     let newest = whole.last?.position ?? 0
     guard offer.isBase ? position == entries.count : position > newest else {
@@ -132,8 +133,8 @@ extension MemoryRemoteState {
       throw RemoteError(.snapshotSuperseded, "the space has all that the base stands for")
     }
     for (author, head) in ahead {
-      if let now, head.time.milliseconds > now + MemoryRemote.toleratedMilliseconds {
-        throw RemoteError(.timeAhead, "a time is ahead", replica: author, nowMilliseconds: now)
+      if let now, MemoryRemote.isAhead(head.time, of: now) {
+        throw RemoteError(.timeAhead, "a time is ahead", replica: author, now: now)
       }
       guard head.time >= heads[author]?.time ?? .zero else {
         throw RemoteError(.timeNotIncreasing, "a time went back", replica: author)

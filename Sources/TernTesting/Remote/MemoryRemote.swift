@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 import Tern
 
@@ -13,32 +14,34 @@ import Tern
 /// ```
 public final class MemoryRemote: Remote {
   public let id: String
-  let nowMilliseconds: @Sendable () -> Int64?
+  let now: @Sendable () -> Date?
   let pageOperations: Int
   let operationsPerSnapshot: Int
   let operationsPerReport: Int
   let state: Mutex<MemoryRemoteState>
 
-  /// How far a time may be ahead of its clock.
-  static let toleratedMilliseconds: Int64 = 5 * 60 * 1000
+  /// Whether a time is too far ahead of its clock.
+  static func isAhead(_ time: HybridTime, of now: Date) -> Bool {
+    time.milliseconds > now.milliseconds + 5 * 60 * 1000
+  }
 
   /// - Parameters:
   ///   - epoch: another one says that the space is a new one.
   ///   - pageOperations: the most that a page holds.
   ///   - operationsPerSnapshot: after so many since the newest snapshot another one is asked for.
   ///   - operationsPerReport: after so many since the last state report another one is asked for.
-  ///   - nowMilliseconds: the remote's clock, by which times more than five minutes ahead are
+  ///   - now: the remote's clock, by which times more than five minutes ahead are
   ///     refused; `nil` for none.
   public init(
     id: String = "memory", epoch: String = "1", pageOperations: Int = 1000,
     operationsPerSnapshot: Int = 10_000, operationsPerReport: Int = 1000,
-    nowMilliseconds: @escaping @Sendable () -> Int64? = { nil }
+    now: @escaping @Sendable () -> Date? = { nil }
   ) {
     self.id = id
     self.pageOperations = max(pageOperations, 1)
     self.operationsPerSnapshot = operationsPerSnapshot
     self.operationsPerReport = operationsPerReport
-    self.nowMilliseconds = nowMilliseconds
+    self.now = now
     state = Mutex(MemoryRemoteState(epoch: epoch))
   }
 
@@ -50,7 +53,7 @@ public final class MemoryRemote: Remote {
       let snapshot = state.whole.last
       let newer = state.entries.count - Int(snapshot?.position ?? 0)
       return RemoteGreeting(
-        epoch: state.epoch, nowMilliseconds: nowMilliseconds(), position: state.position,
+        epoch: state.epoch, now: now(), position: state.position,
         heads: VersionVector(state.heads.mapValues(\.sequence)),
         snapshot: snapshot?.told, trimmed: UInt64(state.trimmed),
         wantsSnapshot: newer > operationsPerSnapshot || state.isDisputed(since: snapshot),
@@ -74,13 +77,13 @@ public final class MemoryRemote: Remote {
   }
 
   public func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
-    let now = nowMilliseconds()
+    let now = now()
     let receipt = try state.withLock { state in
       var draft = state
       for operation in operations { try draft.take(operation, now: now) }
       let accepted = draft.entries.count - state.entries.count
       state = draft
-      return PushReceipt(nowMilliseconds: now, position: state.position, accepted: accepted)
+      return PushReceipt(now: now, position: state.position, accepted: accepted)
     }
     if receipt.accepted > 0 { tell(receipt.position) }
     return receipt
@@ -102,7 +105,7 @@ public final class MemoryRemote: Remote {
       return PulledPage(
         operations: page.compactMap { $0 }.filter { $0.envelope.replica != excluded },
         cursor: state.cursor(at: page.endIndex), hasMore: page.endIndex < state.entries.count,
-        nowMilliseconds: nowMilliseconds())
+        now: now())
     }
   }
 

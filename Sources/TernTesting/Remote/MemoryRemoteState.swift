@@ -1,3 +1,4 @@
+import Foundation
 import Tern
 
 /// What a ``MemoryRemote`` holds, and what it takes.
@@ -58,13 +59,13 @@ struct MemoryRemoteState {
     return known
   }
 
-  mutating func take(_ operation: SyncOperation, now: Int64?) throws {
+  mutating func take(_ operation: SyncOperation, now: Date?) throws {
     let envelope = operation.envelope
     let head = heads[envelope.replica]
     func refusal(_ code: RemoteError.Code, _ message: String) -> RemoteError {
       RemoteError(
         code, "operation \(envelope.sequence) of replica \(envelope.replica) \(message)",
-        replica: envelope.replica, sequence: envelope.sequence, nowMilliseconds: now)
+        replica: envelope.replica, sequence: envelope.sequence, now: now)
     }
     if envelope.sequence <= head?.sequence ?? 0 {
       guard let place = places[envelope.replica]?[envelope.sequence] else {
@@ -78,7 +79,7 @@ struct MemoryRemoteState {
     guard envelope.sequence == (head?.sequence ?? 0) + 1 else {
       throw refusal(.sequenceGap, "came before the one that it follows")
     }
-    if let now, envelope.time.milliseconds > now + MemoryRemote.toleratedMilliseconds {
+    if let now, MemoryRemote.isAhead(envelope.time, of: now) {
       throw refusal(.timeAhead, "is more than five minutes ahead")
     }
     if let head {

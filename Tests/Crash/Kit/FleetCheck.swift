@@ -49,7 +49,7 @@ struct FleetCheck {
     let replica = try open(DatabaseQueue())
     let cursor = RemoteCursor(rawValue: "all")
     _ = try replica.store.merge(
-      PulledPage(operations: operations, cursor: cursor, hasMore: false, nowMilliseconds: 0),
+      PulledPage(operations: operations, cursor: cursor, hasMore: false, now: nil),
       from: RemotePlace(remoteID: "file", epoch: "", cursor: cursor))
     return replica
   }

@@ -186,7 +186,7 @@ struct IDChangeTests {
         _ = try copy.replica.store.merge(
           PulledPage(
             operations: answer, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
-            nowMilliseconds: 0),
+            now: nil),
           from: RemotePlace(remoteID: "way", epoch: "e", cursor: nil))
         try await copy.database.write { try $0.execute(sql: "DELETE FROM grdb_tern_main_remote") }
         try await write(copy, "w", "x", "y", "z")

@@ -112,7 +112,7 @@ struct MergeLimitTests {
     }
     let page = PulledPage(
       operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
-      nowMilliseconds: nil)
+      now: nil)
     let place = RemotePlace(remoteID: "r", epoch: "e", cursor: page.cursor)
     let (summary, merged) = try device.replica.store.merge(page, from: place, until: { true })
     #expect(merged == 2 && summary.mergedOperations == 2)

@@ -165,7 +165,7 @@ struct RefusedPushTests {
   @Test func `who may not enter does not ask again for what the server has`() {
     var session = SyncSession()
     let greeting = RemoteGreeting(
-      epoch: "e", nowMilliseconds: 0, position: 7, heads: VersionVector())
+      epoch: "e", now: nil, position: 7, heads: VersionVector())
     #expect(session.handle(.greeted(greeting, knownEpoch: nil)) == .push)
     let action = session.handle(.failed(RemoteError(.unauthorized, "no"), jitter: 0))
     #expect(action == .wait(Backoff().limit, pause: .zero))

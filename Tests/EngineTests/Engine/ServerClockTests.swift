@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import GRDB
 import Synchronization
 import Tern
@@ -8,13 +9,13 @@ import Testing
 
 /// A server's clock that is ahead for a while, and is right again.
 private final class WanderingClock: Sendable {
-  private let offset = Mutex<Int64>(0)
+  private let offset = Mutex<TimeInterval>(0)
 
   var clock: ServerClock {
-    ServerClock { ServerClock.system.nowMilliseconds + self.offset.withLock { $0 } }
+    ServerClock { ServerClock.system.now + self.offset.withLock { $0 } }
   }
 
-  func set(daysAhead days: Int64) { offset.withLock { $0 = days * 86_400_000 } }
+  func set(daysAhead days: Int64) { offset.withLock { $0 = TimeInterval(days * 86_400) } }
 }
 
 @Suite("Engine: a server whose clock was ahead", .timeLimit(.minutes(2)))
@@ -35,8 +36,8 @@ struct ServerClockTests {
 
   /// How far the newest time in the space is ahead.
   private func newest(_ server: Server) throws -> Int64 {
-    let newest = try server.service.greet(SpaceName(Server.space)).newestMilliseconds
-    return try #require(newest) - ServerClock.system.nowMilliseconds
+    let newest = try server.service.greet(SpaceName(Server.space)).newest
+    return try #require(newest).milliseconds - ServerClock.system.nowMilliseconds
   }
 
   @Test func `after a server's clock was ahead everything drains, and a new device joins`()

@@ -222,13 +222,13 @@ struct SeveralRemotesTests {
 
   @Test func `a server that was wiped, with a clock that is behind, changes no times`() async throws
   {
-    let now = Int64(Date().timeIntervalSince1970 * 1000)
-    let server = MemoryRemote(id: "server", epoch: "1", nowMilliseconds: { now })
+    let now = Date()
+    let server = MemoryRemote(id: "server", epoch: "1", now: { now })
     let (a, b) = (try await Device { _ in [server] }, try await Device { _ in [server] })
     try await a.execute("INSERT INTO item VALUES ('1', 'a', 1)")
     try await a.syncOnce()
     try await b.syncOnce()
-    let wiped = MemoryRemote(id: "server", epoch: "2", nowMilliseconds: { now - 86_400_000 })
+    let wiped = MemoryRemote(id: "server", epoch: "2", now: { now - 86_400 })
     let engine = SyncEngine(a.replica, remote: wiped)
     let error = await #expect(throws: RemoteError.self) { try await engine.syncOnce() }
     #expect(error?.code == .timeAhead)

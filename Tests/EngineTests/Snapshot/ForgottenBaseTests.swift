@@ -12,14 +12,14 @@ private final class ForgetfulRemote: Remote {
 
   func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
     RemoteGreeting(
-      epoch: "e", nowMilliseconds: nil, position: 0, heads: VersionVector(), wantsSnapshot: true)
+      epoch: "e", now: nil, position: 0, heads: VersionVector(), wantsSnapshot: true)
   }
   func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
-    PushReceipt(nowMilliseconds: nil, position: 0, accepted: operations.count)
+    PushReceipt(now: nil, position: 0, accepted: operations.count)
   }
   func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     PulledPage(
-      operations: [], cursor: RemoteCursor(rawValue: "0"), hasMore: false, nowMilliseconds: nil)
+      operations: [], cursor: RemoteCursor(rawValue: "0"), hasMore: false, now: nil)
   }
   func positions() -> AsyncThrowingStream<UInt64, any Error> { AsyncThrowingStream { _ in } }
   func beginSnapshot(_ offer: SnapshotOffer) async throws -> SnapshotUpload {

@@ -89,8 +89,8 @@ struct UnloadableSnapshotTests {
             didGreet: {
               // The server's clock, too, is put right before the third.
               guard greetings.next() <= 2 else { return }
-              $0.nowMilliseconds! -= hour
-              $0.newestMilliseconds = nil
+              $0.now! -= 3600
+              $0.newest = nil
             })
         ]
       }

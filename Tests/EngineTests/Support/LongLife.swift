@@ -39,7 +39,7 @@ final class LongLife: Sendable {
   ) async throws {
     var generator = SeededGenerator(seed: UInt64(file.utf8.reduce(0) { $0 * 31 + Int($1) }))
     let store = try SQLiteSpaceStore(path: path(file), using: &generator)
-    let clock = ServerClock { [self] in now }
+    let clock = ServerClock { [self] in Date(milliseconds: now) }
     try await Server.run(store, port: port, limits: limits, clock: clock, body)
     try store.close()
     let diagnosis = try DatabaseDiagnosis(path: path(file), other: ServerDoctor.look)

@@ -78,6 +78,6 @@ extension Scenario<App> {
     return Page(
       page: PulledPage(
         operations: try app.store.operations(lackedBy: VersionVector(), maximumBytes: .max),
-        cursor: RemoteCursor(rawValue: "2"), hasMore: false, nowMilliseconds: 0))
+        cursor: RemoteCursor(rawValue: "2"), hasMore: false, now: nil))
   }
 }

@@ -24,7 +24,7 @@ extension Device {
     Page(
       page: PulledPage(
         operations: try store.operations(lackedBy: heads, maximumBytes: .max),
-        cursor: RemoteCursor(rawValue: cursor), hasMore: false, nowMilliseconds: 0))
+        cursor: RemoteCursor(rawValue: cursor), hasMore: false, now: nil))
   }
 
   func heads() throws -> VersionVector { try store.versionVector() }

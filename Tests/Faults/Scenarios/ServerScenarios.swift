@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import GRDB
 import Tern
 import TernTesting
@@ -32,7 +33,8 @@ final class Server: Program {
     var limits = ServerLimits()
     limits.retention = .zero
     return SpaceService(
-      store: try opened(), clock: ServerClock { 1_800_000_000_000 }, limits: limits)
+      store: try opened(), clock: ServerClock { Date(milliseconds: 1_800_000_000_000) },
+      limits: limits)
   }
 
   func settings() throws -> [String] {

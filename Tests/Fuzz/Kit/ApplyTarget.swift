@@ -153,8 +153,7 @@ final class Arena: Sendable {
 
   private static func merge(_ operations: [SyncOperation], into store: SQLiteReplicaStore) throws {
     let page = PulledPage(
-      operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
-      nowMilliseconds: begin.milliseconds)
+      operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false, now: begin.date)
     _ = try store.merge(page, from: RemotePlace(remoteID: "fuzz", epoch: "e", cursor: nil))
   }
 }

@@ -68,7 +68,7 @@ extension StoreUnderTest {
   ) throws -> MergeSummary {
     let cursor = RemoteCursor(rawValue: "\(operations.count)")
     return try store.merge(
-      PulledPage(operations: operations, cursor: cursor, hasMore: false, nowMilliseconds: 0),
+      PulledPage(operations: operations, cursor: cursor, hasMore: false, now: nil),
       from: RemotePlace(remoteID: remoteID, epoch: "e", cursor: cursor))
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Tern
 import TernTesting
 
@@ -36,7 +37,8 @@ struct StoreUnderTest {
   {
     let cursor = RemoteCursor(rawValue: cursor)
     return try store.merge(
-      PulledPage(operations: operations, cursor: cursor, hasMore: false, nowMilliseconds: now),
+      PulledPage(
+        operations: operations, cursor: cursor, hasMore: false, now: Date(milliseconds: now)),
       from: RemotePlace(remoteID: Self.remoteID, epoch: "e", cursor: cursor))
   }
 

@@ -116,7 +116,7 @@ package final class MemoryReplicaStore: ReplicaStore {
     let wall = wallMilliseconds()
     return try transaction { state in
       _ = try state.seal()
-      let remote = page.nowMilliseconds ?? 0
+      let remote = page.now?.milliseconds ?? 0
       let isBelieved = HybridTime.believedMilliseconds.contains(remote)
       let now = max(wall + state.correctionMilliseconds, isBelieved ? remote : 0)
       var summary = MergeSummary()

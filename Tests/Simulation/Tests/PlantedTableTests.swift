@@ -15,9 +15,8 @@ extension Planted {
   /// How the simulation catches the bug: by the first of all seeds in a long rehearsal, and in a
   /// short one from the seed on that the documentation has.
   func caught() throws -> PlantedTable.Catch? {
-    if Rehearsal.isLong { return try PlantedTable.firstCatch(of: self) }
-    let known = try PlantedTable.seed(of: self, in: Self.tables())
-    return try PlantedTable.firstCatch(of: self, from: known ?? 1)
+    let seeds = try Rehearsal.seeds(PlantedTable.seeds, catching: rawValue)
+    return try PlantedTable.firstCatch(of: self, from: seeds.lowerBound)
   }
 }
 

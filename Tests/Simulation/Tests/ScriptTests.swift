@@ -52,7 +52,7 @@ import TernCore
     let bug = Planted.counterCountedTwice
     let caught = try #require(try bug.caught())
     try Planted.with(bug) {
-      let text = FailingSeed.describe(caught.seed, within: .seconds(10))
+      let text = FailingSeed.describe(caught.seed, within: .seconds(1))
       #expect(text.hasPrefix("# seed \(caught.seed), from "))
       let again = Simulation.run(try SimulationScript(text: text))
       #expect(again.violation?.hasPrefix("\(caught.invariant):") == true)

@@ -32,8 +32,8 @@ struct DocumentFixtureTests {
     let document: GreetingDocument = try read("greeting")
     let greeting = try document.greeting()
     #expect(greeting.epoch == "4f1c9a2e" && greeting.position == 42)
-    #expect(greeting.nowMilliseconds == 1_700_000_000_123)
-    #expect(greeting.newestMilliseconds == 1_700_003_600_000)
+    #expect(greeting.now?.milliseconds == 1_700_000_000_123)
+    #expect(greeting.newest?.milliseconds == 1_700_003_600_000)
     #expect(greeting.heads == VersionVector([a: 7, b: 9_007_199_254_740_991]))
     #expect(greeting.trimmed == 31 && greeting.wantsSnapshot && greeting.wantsState)
     let snapshot = try #require(greeting.snapshot)
@@ -55,14 +55,14 @@ struct DocumentFixtureTests {
     let document: GreetingDocument = try read("greeting-first", isWhole: false)
     let greeting = try document.greeting()
     #expect(greeting.heads == VersionVector() && greeting.snapshot == nil && greeting.state == nil)
-    #expect(greeting.newestMilliseconds == nil && greeting.trimmed == 0)
+    #expect(greeting.newest == nil && greeting.trimmed == 0)
     #expect(!greeting.wantsSnapshot && !greeting.wantsState)
   }
 
   @Test func `what acknowledges a push`() throws {
     let document: ReceiptDocument = try read("receipt")
     let receipt = try document.receipt()
-    #expect(receipt.nowMilliseconds == 1_700_000_000_123)
+    #expect(receipt.now?.milliseconds == 1_700_000_000_123)
     #expect(receipt.position == 42 && receipt.accepted == 5)
   }
 

@@ -8,7 +8,7 @@ struct SyncSessionTests {
   private func listening(_ own: ReplicaID, wantsSnapshot: Bool = false) -> SyncSession {
     var session = SyncSession()
     var greeting = RemoteGreeting(
-      epoch: "first", nowMilliseconds: 0, position: 3, heads: VersionVector([own: 3]))
+      epoch: "first", now: nil, position: 3, heads: VersionVector([own: 3]))
     greeting.wantsSnapshot = wantsSnapshot
     #expect(session.handle(.greeted(greeting, knownEpoch: nil)) == .push)
     #expect(session.handle(.hadNothingToPush(needsBase: false)) == .pull)
@@ -27,7 +27,7 @@ struct SyncSessionTests {
     #expect(session.handle(.failed(unknown, jitter: 0)) == .resetCursor(epoch: "first"))
     #expect(session.handle(.didReset) == .greet)
     let now = RemoteGreeting(
-      epoch: "second", nowMilliseconds: 0, position: 0, heads: VersionVector())
+      epoch: "second", now: nil, position: 0, heads: VersionVector())
     let reset = session.handle(.greeted(now, knownEpoch: "first"))
     #expect(reset == .resetCursor(epoch: "second"))
     // It lacks what it held before.
@@ -63,7 +63,7 @@ struct SyncSessionTests {
     #expect(session.handle(.failed(unknown, jitter: 0)) == .resetCursor(epoch: "first"))
     #expect(session.handle(.didReset) == .greet)
     let now = RemoteGreeting(
-      epoch: "first", nowMilliseconds: 0, position: 0, heads: VersionVector())
+      epoch: "first", now: nil, position: 0, heads: VersionVector())
     #expect(session.handle(.greeted(now, knownEpoch: "first")) == .push)
     #expect(session.handle(.hadNothingToPush(needsBase: true)) == .cutSnapshot(isBase: true))
     // Not for ever: a remote that does not know the beginning either is left alone.
@@ -79,7 +79,7 @@ struct SyncSessionTests {
     #expect(session.handle(refused) == .cutSnapshot(isBase: true))
     #expect(session.handle(.cutSnapshot) == .greet)
     let now = RemoteGreeting(
-      epoch: "first", nowMilliseconds: 0, position: 3, heads: VersionVector())
+      epoch: "first", now: nil, position: 3, heads: VersionVector())
     #expect(session.handle(.greeted(now, knownEpoch: "first")) == .push)
     let done = SyncSession.Event.hadNothingButRefused(error, needsBase: false, jitter: 0)
     #expect(session.handle(done) == .pull)
@@ -91,7 +91,7 @@ struct SyncSessionTests {
   @Test func `a remote that forgets its own cursors is asked again only after a wait`() {
     let own = ReplicaID(high: 0, low: 1)
     let greeting = RemoteGreeting(
-      epoch: "first", nowMilliseconds: 0, position: 4, heads: VersionVector([own: 1]))
+      epoch: "first", now: nil, position: 4, heads: VersionVector([own: 1]))
     let unknown = RemoteError(.cursorUnknown, "asked another server of the same name")
     var session = SyncSession()
     for _ in 1...2 {
@@ -115,7 +115,7 @@ struct SyncSessionTests {
     let own = ReplicaID(high: 0, low: 1)
     var session = listening(own)
     var greeting = RemoteGreeting(
-      epoch: "first", nowMilliseconds: 0, position: 0, heads: VersionVector())
+      epoch: "first", now: nil, position: 0, heads: VersionVector())
     greeting.wantsSnapshot = true
     for _ in 1...2 {
       #expect(session.handle(.hadNothingToPush(needsBase: true)) == .cutSnapshot(isBase: true))
@@ -155,7 +155,7 @@ struct SyncSessionTests {
     let wait = session.handle(.failed(unreachable, jitter: 1))
     #expect(session.handle(.waited) == .greet)
     let greeting = RemoteGreeting(
-      epoch: "first", nowMilliseconds: 0, position: 0, heads: VersionVector())
+      epoch: "first", now: nil, position: 0, heads: VersionVector())
     #expect(session.handle(.greeted(greeting, knownEpoch: nil)) == .push)
     #expect(session.handle(.hadNothingToPush(needsBase: false)) == .listen)
     return (session, wait)
@@ -222,7 +222,7 @@ struct SyncSessionTests {
   {
     var session = SyncSession()
     var greeting = RemoteGreeting(
-      epoch: "first", nowMilliseconds: 0, position: 0, heads: VersionVector(), snapshot: snapshot,
+      epoch: "first", now: nil, position: 0, heads: VersionVector(), snapshot: snapshot,
       wantsSnapshot: true)
     greeting.state = report
     #expect(

@@ -40,7 +40,7 @@ struct ServerFixtureTests {
     var limits = ServerLimits()
     limits.retention = .zero
     let service = SpaceService(
-      store: store, clock: ServerClock { 1_700_000_000_000 }, limits: limits)
+      store: store, clock: ServerClock { Date(milliseconds: 1_700_000_000_000) }, limits: limits)
     #expect(try service.createToken(for: .home, using: &generator) == token)
     var (ada, bob) = (Author(1), Author(2))
     _ = try service.push(ada.write(count: 3), to: .home)
@@ -114,7 +114,8 @@ struct ServerFixtureTests {
       #expect(try DatabaseDiagnosis(path: path, other: ServerDoctor.look).findings == [])
       for _ in 0..<2 {
         let store = try openStore(path, seed: 77)
-        let service = SpaceService(store: store, clock: ServerClock { 1_700_000_100_000 })
+        let service = SpaceService(
+          store: store, clock: ServerClock { Date(milliseconds: 1_700_000_100_000) })
         try service.authorize(Self.token, for: .home)
         let greeting = try service.greet(.home)
         #expect(greeting.trimmed == 4)
@@ -134,7 +135,8 @@ struct ServerFixtureTests {
         try store.close()
       }
       let store = try openStore(path)
-      let service = SpaceService(store: store, clock: ServerClock { 1_700_000_100_000 })
+      let service = SpaceService(
+        store: store, clock: ServerClock { Date(milliseconds: 1_700_000_100_000) })
       let next = SyncOperation(
         .init(
           replica: Author(1).replica, sequence: 5, time: HybridTime(milliseconds: 2_000_000)),
@@ -161,7 +163,8 @@ struct ServerFixtureTests {
     let brought = try service.authors(of: .work)[Author(3).replica]?.record.brought
     #expect(brought == BroughtOperations(first: 1, last: 1, by: .unnamed))
     let until = try service.store.update(.work) { try $0.deadlines.refill }
-    #expect(until == 1_700_000_000_000 + ServerLimits().refillTime.milliseconds)
+    let lasting = ServerLimits().refillTime.milliseconds
+    #expect(until == Date(milliseconds: 1_700_000_000_000 + lasting))
     let usage = try service.store.usage(of: .work)
     #expect(usage.quota.share == 60 && usage.banned.operations == 1 && usage.banned.bytes > 0)
     let unnamed = try service.store.update(.work) { try $0.counted(of: nil) }

@@ -1,5 +1,6 @@
 #if Server
 import Dispatch
+import Foundation
 import Logging
 import Synchronization
 import TernCore
@@ -85,7 +86,8 @@ struct StoreQueueTests {
       store: MemorySpaceStore(using: &generator), clock: HandClock().clock)
     let replica = Author(1).replica
     let renewal = LeaseRenewal(
-      replica: replica, space: .home, lease: Lease(position: 3, milliseconds: 1), canWait: canWait)
+      replica: replica, space: .home, lease: Lease(position: 3, renewed: Date(milliseconds: 1)),
+      canWait: canWait)
     let error = try await errorBehind { queue in
       let responder = SyncResponder(
         maintenance: Maintenance(

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import TernCore
 import TernServer
 import Testing
@@ -24,17 +25,17 @@ struct ClockAheadTests {
     test.clock.now += Self.days
     let then = test.clock.now
     _ = try service.push([ada.write(at: then)], to: .home)
-    #expect(try service.greet(.home).newestMilliseconds == nil)
+    #expect(try service.greet(.home).newest == nil)
     test.clock.now -= Self.days
-    #expect(try service.greet(.home).newestMilliseconds == then)
-    #expect(try service.greet(.work).newestMilliseconds == nil)
+    #expect(try service.greet(.home).newest == Date(milliseconds: then))
+    #expect(try service.greet(.work).newest == nil)
     let over = carl.write(at: then + 2)
     #expect(refusal { _ = try service.push([over], to: .home) }?.code == .timeAhead)
     // Not of another space.
     let next = bob.write(at: then + 1)
     #expect(refusal { _ = try service.push([next], to: .work) }?.code == .timeAhead)
     #expect(try service.push([next], to: .home).accepted == 1)
-    #expect(try service.greet(.home).newestMilliseconds == then + 1)
+    #expect(try service.greet(.home).newest == Date(milliseconds: then + 1))
     #expect(try service.push([over], to: .home).accepted == 1)
   }
 

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import TernCore
 import Testing
 
@@ -102,7 +103,7 @@ struct MemberLeaseTests {
     let service = try service(kind)
     try service.ban(ada, in: .home)
     try service.store.update(.home) { [ada] in
-      try $0.set(Lease(position: 0, milliseconds: 1), of: ada)
+      try $0.set(Lease(position: 0, renewed: Date(milliseconds: 1)), of: ada)
     }
     #expect(try service.ban(ada, in: .home) == 1)
     #expect(try leases(service).isEmpty)

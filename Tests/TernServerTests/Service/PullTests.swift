@@ -102,7 +102,7 @@ struct PullTests {
     let cursor = RemoteCursor(rawValue: text.replacing("EPOCH", with: test.store.epoch))
     let error = refusal { _ = try service.pull(from: .home, after: cursor) }
     #expect(error?.code == .cursorUnknown)
-    #expect(error?.nowMilliseconds == test.clock.now)
+    #expect(error?.now == test.clock.date)
   }
 
   @Test("a wiped store doesn't know the cursors of the one before it")

@@ -16,7 +16,7 @@ struct PushTests {
     let second = bob.write(count: 1) + ada.write(count: 1)
     #expect(try service.push(first, to: .home).position == 2)
     let receipt = try service.push(second, to: .home)
-    #expect(receipt == PushReceipt(nowMilliseconds: test.clock.now, position: 4, accepted: 2))
+    #expect(receipt == PushReceipt(now: test.clock.date, position: 4, accepted: 2))
     #expect(try everything(service) == first + second)
     let heads = try service.greet(.home).heads
     #expect(heads == VersionVector([ada.replica: 3, bob.replica: 1]))
@@ -84,7 +84,7 @@ struct PushTests {
     let over = ada.write(at: limit + 1)
     let error = refusal { _ = try service.push([over], to: .home) }
     #expect(error?.code == .timeAhead)
-    #expect(error?.nowMilliseconds == test.clock.now)
+    #expect(error?.now == test.clock.date)
     #expect(error?.sequence == 2)
     test.clock.now += 1
     #expect(try service.push([over], to: .home).accepted == 1)

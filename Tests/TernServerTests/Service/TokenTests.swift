@@ -22,7 +22,7 @@ struct TokenTests {
     var generator = SeededGenerator(state: 3)
     let token = try test.service().createToken(for: .home, using: &generator)
     let record = TokenRecord(
-      digest: TokenDigest(token: token), space: .home, createdMilliseconds: test.clock.now)
+      digest: TokenDigest(token: token), space: .home, created: test.clock.date)
     #expect(try test.store.tokens() == [record])
   }
 

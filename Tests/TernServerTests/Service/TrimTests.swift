@@ -29,7 +29,7 @@ struct TrimTests {
     #expect(greeting.trimmed == 10)
     let error = refusal { _ = try service.pull(from: .home, after: nil) }
     #expect(error?.code == .snapshotNeeded)
-    #expect(error?.nowMilliseconds == test.clock.now)
+    #expect(error?.now == test.clock.date)
     #expect(
       refusal { _ = try service.pull(from: .home, after: nil, excluding: Author(3).replica) }?.code
         == .snapshotNeeded)

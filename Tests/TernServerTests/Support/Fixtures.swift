@@ -26,7 +26,8 @@ final class HandClock: Sendable {
     set { milliseconds.withLock { $0 = newValue } }
   }
 
-  var clock: ServerClock { ServerClock { self.now } }
+  var date: Date { Date(milliseconds: now) }
+  var clock: ServerClock { ServerClock { self.date } }
 }
 
 /// A folder that goes with its object.

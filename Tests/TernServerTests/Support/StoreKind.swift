@@ -64,7 +64,7 @@ struct StoreUnderTest {
     var limits = ServerLimits()
     change(&limits)
     let (clock, examination) = (clock, examination)
-    let lasting = ServerClock { withExtendedLifetime(examination) { clock.now } }
+    let lasting = ServerClock { withExtendedLifetime(examination) { clock.date } }
     return SpaceService(store: store, clock: lasting, limits: limits)
   }
 }

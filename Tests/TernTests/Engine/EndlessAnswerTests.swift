@@ -1,3 +1,4 @@
+import Foundation
 import ReplicaStoreKit
 import Synchronization
 import Tern
@@ -12,7 +13,7 @@ struct EndlessAnswerTests {
   {
     PulledPage(
       operations: operations, cursor: RemoteCursor(rawValue: "\(pull)"), hasMore: hasMore,
-      nowMilliseconds: Forger.now)
+      now: Date(milliseconds: Forger.now))
   }
 
   /// One that gives the same operations, or none, again and again until it is told to stop.
@@ -21,7 +22,7 @@ struct EndlessAnswerTests {
     let remote = ScriptedRemote("endless") { state in
       state.onGreet = { state in
         RemoteGreeting(
-          epoch: "e", nowMilliseconds: state.nowMilliseconds, position: 1, heads: VersionVector())
+          epoch: "e", now: state.now, position: 1, heads: VersionVector())
       }
       state.onPull = { state, _ in
         Self.page(operations, state.pulls, hasMore: isEndless.value.withLock { $0 })
@@ -76,7 +77,7 @@ struct EndlessAnswerTests {
         state.epoch = epoch
         state.onGreet = { state in
           RemoteGreeting(
-            epoch: epoch, nowMilliseconds: state.nowMilliseconds, position: 5000,
+            epoch: epoch, now: state.now, position: 5000,
             heads: VersionVector([Forger.id: 5000]))
         }
         state.onPull = { _, cursor in
@@ -84,7 +85,7 @@ struct EndlessAnswerTests {
           return PulledPage(
             operations: Array(log[start..<start + 100]),
             cursor: RemoteCursor(rawValue: "\(start + 100)"), hasMore: start < 4900,
-            nowMilliseconds: Forger.now)
+            now: Date(milliseconds: Forger.now))
         }
       }
       try await meeting.sync(with: remote)
@@ -98,7 +99,7 @@ struct EndlessAnswerTests {
     let remote = ScriptedRemote("restless") { state in
       state.onGreet = { state in
         RemoteGreeting(
-          epoch: "e", nowMilliseconds: state.nowMilliseconds, position: 1 << 20,
+          epoch: "e", now: state.now, position: 1 << 20,
           heads: state.heads)
       }
       state.onPosition = { state in
@@ -165,7 +166,7 @@ struct EndlessAnswerTests {
     let remote = ScriptedRemote("full") { state in
       state.onGreet = { state in
         var greeting = RemoteGreeting(
-          epoch: "e", nowMilliseconds: state.nowMilliseconds, position: 9, heads: VersionVector())
+          epoch: "e", now: state.now, position: 9, heads: VersionVector())
         greeting.snapshot = RemoteSnapshot(
           id: "s", position: 9, cursor: RemoteCursor(rawValue: "9"),
           parts: SnapshotPart.Limit.parts, heads: VersionVector([Forger.id: 9]))

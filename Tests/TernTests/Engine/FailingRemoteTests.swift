@@ -76,10 +76,7 @@ final class FailingRemote: Remote {
 }
 
 @Test func `a device whose clock is an hour ahead is corrected`() async throws {
-  let hourAgo: @Sendable () -> Int64 = {
-    Int64(Date.now.timeIntervalSince1970 * 1000) - 3_600_000
-  }
-  let remote = MemoryRemote(nowMilliseconds: hourAgo)
+  let remote = MemoryRemote(now: { Date.now - 3600 })
   let phone = try await LibraryDevice(remote)
   try await phone.database.write { db in
     try db.execute(sql: "INSERT INTO book VALUES ('9780441172719', 'Dune')")

@@ -1,3 +1,4 @@
+import Foundation
 import ReplicaStoreKit
 import Tern
 import Testing
@@ -8,11 +9,11 @@ struct HostileAnswerTests {
   @Test(arguments: ReplicaStoreKind.allCases, [.min, -1, 1 << 46 + 1, .max] as [Int64])
   func `a clock that can't be is no clock`(_ kind: ReplicaStoreKind, _ now: Int64) async throws {
     let meeting = try await HostileMeeting(kind)
-    let greeting = ScriptedRemote("hostile") { $0.nowMilliseconds = now }
+    let greeting = ScriptedRemote("hostile") { $0.now = Date(milliseconds: now) }
     let greeted = await #expect(throws: RemoteError.self) { try await meeting.sync(with: greeting) }
     #expect(greeted?.code == .unexpectedAnswer)
     let refusing = ScriptedRemote("hostile") {
-      $0.onPush = { _, _ in throw RemoteError(.timeAhead, "no", nowMilliseconds: now) }
+      $0.onPush = { _, _ in throw RemoteError(.timeAhead, "no", now: Date(milliseconds: now)) }
     }
     let log = try meeting.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
     let refused = await #expect(throws: RemoteError.self) { try await meeting.sync(with: refusing) }
@@ -33,11 +34,13 @@ struct HostileAnswerTests {
         greeter.yield()
         state.pushes = 0
         return RemoteGreeting(
-          epoch: "e", nowMilliseconds: state.nowMilliseconds, position: 1,
+          epoch: "e", now: state.now, position: 1,
           heads: VersionVector([HostileMeeting.id: 1]))
       }
       $0.onPush = { state, _ in
-        if state.greetings % 2 == 0 { throw RemoteError(.timeAhead, "no", nowMilliseconds: now) }
+        if state.greetings % 2 == 0 {
+          throw RemoteError(.timeAhead, "no", now: Date(milliseconds: now))
+        }
         throw RemoteError(.sequenceConflict, "no", replica: HostileMeeting.id, sequence: 1)
       }
     }
@@ -91,7 +94,7 @@ struct HostileAnswerTests {
       $0.onGreet = { state in
         let heads = VersionVector([try store.replicaID(): 1 << 39])
         return RemoteGreeting(
-          epoch: "e", nowMilliseconds: state.nowMilliseconds, position: 1, heads: heads)
+          epoch: "e", now: state.now, position: 1, heads: heads)
       }
     }
     let engine = SyncEngine(
@@ -131,7 +134,7 @@ struct HostileAnswerTests {
       $0.onGreet = { state in
         greeter.yield()
         return RemoteGreeting(
-          epoch: state.epoch, nowMilliseconds: state.nowMilliseconds, position: .max,
+          epoch: state.epoch, now: state.now, position: .max,
           heads: state.heads)
       }
     }
@@ -159,7 +162,9 @@ struct HostileAnswerTests {
   func `numbers of a receipt are not believed`(_ kind: ReplicaStoreKind) async throws {
     let meeting = try await HostileMeeting(kind)
     let remote = ScriptedRemote("hostile") {
-      $0.onPush = { _, _ in PushReceipt(nowMilliseconds: .min, position: .max, accepted: .max) }
+      $0.onPush = { _, _ in
+        PushReceipt(now: Date(milliseconds: .min), position: .max, accepted: .max)
+      }
     }
     try await meeting.sync(with: remote)
     #expect(remote.pulls == 1)
@@ -173,7 +178,7 @@ struct HostileAnswerTests {
       $0.onPull = { state, _ in
         PulledPage(
           operations: [], cursor: RemoteCursor(rawValue: "same"), hasMore: true,
-          nowMilliseconds: state.nowMilliseconds)
+          now: state.now)
       }
     }
     let error = await #expect(throws: RemoteError.self) { try await meeting.sync(with: remote) }

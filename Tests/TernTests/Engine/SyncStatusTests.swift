@@ -42,7 +42,7 @@ struct SyncStatusTests {
       $0.onGreet = { state in
         if isOffline.withLock({ $0 }) { throw RemoteError(.unreachable, "nobody is there") }
         return RemoteGreeting(
-          epoch: state.epoch, nowMilliseconds: state.nowMilliseconds, position: state.position,
+          epoch: state.epoch, now: state.now, position: state.position,
           heads: state.heads)
       }
     }

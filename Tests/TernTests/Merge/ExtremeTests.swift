@@ -131,14 +131,14 @@ struct ExtremeTests {
 
   static let shapes = [
     Shape(
-      testDescription: "each letter before the last one, the deepest tree", counts: (10_000, 2_000)
+      testDescription: "each letter before the last one, the deepest tree", counts: (10_000, 1_000)
     ) { count in
       var forger = Forger()
       return (0..<UInt64(count)).map { number in
         edit(&forger, at: [number == 0 ? nil : Parent(sequence: number, isBefore: true)])
       }
     },
-    Shape(testDescription: "each author's letter at the beginning", counts: (9_000, 2_000)) {
+    Shape(testDescription: "each author's letter at the beginning", counts: (9_000, 1_000)) {
       count in
       (0..<count).map { number in
         var forger = Forger(author: author(number))
@@ -146,7 +146,7 @@ struct ExtremeTests {
       }
     },
     Shape(
-      testDescription: "a letter behind each, the last one first", counts: (100_000, 20_000),
+      testDescription: "a letter behind each, the last one first", counts: (100_000, 10_000),
       operations: { count in
         var forger = Forger()
         let run = edit(&forger, at: [nil], count: count)

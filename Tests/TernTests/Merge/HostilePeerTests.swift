@@ -1,3 +1,4 @@
+import Foundation
 import ReplicaStoreKit
 import Tern
 import Testing
@@ -213,7 +214,7 @@ struct HostilePeerTests {
     var forger = Forger()
     let latest = HybridTime(rawValue: UInt64(Int64.max))
     let attack = forger.write(at: latest) { _ in }
-    let remote = ScriptedRemote(giving: [attack], nowMilliseconds: .max)
+    let remote = ScriptedRemote(giving: [attack], now: Date(milliseconds: .max))
     try await meeting.sync(with: remote)
     #expect(try meeting.store.counts().pending[.clock] == 1)
     try await meeting.checkIntact()

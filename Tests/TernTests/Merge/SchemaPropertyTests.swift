@@ -17,7 +17,7 @@ struct SchemaPropertyTests {
   @Test(arguments: Planted.ofSchemas)
   func `a planted bug is caught within two hundred seeds`(_ bug: Planted) async throws {
     var caught: UInt64?
-    for seed: UInt64 in 1...200 where caught == nil {
+    for seed in try Rehearsal.seeds(1...200, catching: bug.rawValue) where caught == nil {
       do {
         try await Planted.throughout(bug) { try await DrawnWorld(seed: seed).run() }
       } catch let violation as DrawnWorld.Violation {

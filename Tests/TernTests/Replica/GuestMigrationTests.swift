@@ -225,7 +225,7 @@ struct GuestMigrationTests {
     _ = try memory.merge(
       PulledPage(
         operations: try a.store.operations(lackedBy: VersionVector(), maximumBytes: .max),
-        cursor: RemoteCursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
+        cursor: RemoteCursor(rawValue: "1"), hasMore: false, now: nil),
       from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
     #expect(try memory.counts().pending[.schema] == 2)
     b = try b.upgraded(v1, creation, withYear)

@@ -16,14 +16,14 @@ struct HostileSnapshotTests {
       $0.heads = heads
       $0.onGreet = { state in
         RemoteGreeting(
-          epoch: "e", nowMilliseconds: nil, position: 9, heads: state.heads,
+          epoch: "e", now: nil, position: 9, heads: state.heads,
           snapshot: RemoteSnapshot(
             id: "s", position: 9, cursor: Self.cursor, parts: parts, heads: heads))
       }
       $0.onPull = { _, cursor in
         guard cursor == Self.cursor else { throw RemoteError(.snapshotNeeded, "trimmed") }
         return PulledPage(
-          operations: [], cursor: Self.cursor, hasMore: false, nowMilliseconds: nil)
+          operations: [], cursor: Self.cursor, hasMore: false, now: nil)
       }
       $0.onPart = part
     }

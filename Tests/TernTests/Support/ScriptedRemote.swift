@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 import Tern
 
@@ -9,7 +10,7 @@ final class ScriptedRemote: Remote {
   struct State {
     var operations: [SyncOperation] = []
     var epoch = "e"
-    var nowMilliseconds: Int64 = 1_700_000_000_000
+    var now = Date(milliseconds: 1_700_000_000_000)
     var heads = VersionVector()
     var position: UInt64 { UInt64(operations.count) }
     var greetings = 0
@@ -34,19 +35,19 @@ final class ScriptedRemote: Remote {
   }
 
   /// A remote that gives these operations, in one page.
-  convenience init(giving operations: [SyncOperation], nowMilliseconds: Int64? = nil) {
+  convenience init(giving operations: [SyncOperation], now: Date? = nil) {
     self.init("hostile") { state in
       state.onPush = { state, _ in
-        PushReceipt(nowMilliseconds: state.nowMilliseconds, position: 1, accepted: 0)
+        PushReceipt(now: state.now, position: 1, accepted: 0)
       }
       state.onGreet = { state in
         RemoteGreeting(
-          epoch: "e", nowMilliseconds: state.nowMilliseconds, position: 1, heads: VersionVector())
+          epoch: "e", now: state.now, position: 1, heads: VersionVector())
       }
       state.onPull = { state, _ in
         PulledPage(
           operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
-          nowMilliseconds: nowMilliseconds ?? state.nowMilliseconds)
+          now: now ?? state.now)
       }
     }
   }
@@ -63,7 +64,7 @@ final class ScriptedRemote: Remote {
       state.greetings += 1
       if let answer = state.onGreet { return try answer(&state) }
       return RemoteGreeting(
-        epoch: state.epoch, nowMilliseconds: state.nowMilliseconds, position: state.position,
+        epoch: state.epoch, now: state.now, position: state.position,
         heads: state.heads)
     }
   }
@@ -78,7 +79,7 @@ final class ScriptedRemote: Remote {
         state.heads[operation.envelope.replica] += 1
       }
       return PushReceipt(
-        nowMilliseconds: state.nowMilliseconds, position: state.position,
+        now: state.now, position: state.position,
         accepted: operations.count)
     }
   }
@@ -91,7 +92,7 @@ final class ScriptedRemote: Remote {
       return PulledPage(
         operations: state.operations[start...].filter { $0.envelope.replica != excluded },
         cursor: RemoteCursor(rawValue: "\(state.operations.count)"), hasMore: false,
-        nowMilliseconds: state.nowMilliseconds)
+        now: state.now)
     }
   }
 

@@ -8,7 +8,7 @@ extension SharedFolder {
     }
     try check(&place)
     var page = PulledPage(
-      operations: [], cursor: place.cursor, hasMore: false, nowMilliseconds: nil,
+      operations: [], cursor: place.cursor, hasMore: false, now: nil,
       withheld: withheld)
     var bytes = 0
     for replica in index.replicas where replica != excluded && !page.hasMore {

@@ -15,7 +15,7 @@ extension SharedFolder {
         try scan()
         try settle(operations)
         return PushReceipt(
-          nowMilliseconds: nil, position: moment.position, accepted: new.count)
+          now: nil, position: moment.position, accepted: new.count)
       }
     }
     throw RemoteError(.unavailable, "another process of this device writes to the folder")

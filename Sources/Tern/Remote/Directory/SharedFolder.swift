@@ -98,7 +98,7 @@ actor SharedFolder {
   func greet() throws -> RemoteGreeting {
     try scan(isThorough: true)
     var greeting = RemoteGreeting(
-      epoch: "folder", nowMilliseconds: nil, position: moment.position, heads: index.heads)
+      epoch: "folder", now: nil, position: moment.position, heads: index.heads)
     greeting.losses = moment.losses
     moment.lossesGreeted = moment.losses
     return greeting

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import TernCore
 
 /// What a space in memory keeps beside its operations. Small, so that a transaction has a copy.
@@ -11,7 +12,7 @@ struct MemoryKeeping {
 
   var snapshots: [String: Snapshot] = [:]
   /// Of snapshots that can be brought back.
-  var dropped: [Int64: (snapshot: Snapshot, milliseconds: Int64)] = [:]
+  var dropped: [Int64: (snapshot: Snapshot, time: Date)] = [:]
   /// How many were dropped ever.
   var drops: Int64 = 0
   var trimmed: UInt64 = 0
@@ -52,25 +53,23 @@ extension MemorySpaceTransaction {
 
   func update(_ snapshot: StoredSnapshot) { keeping.snapshots[snapshot.id]?.row = snapshot }
 
-  func drop(_ id: String, keptFrom milliseconds: Int64?) {
-    guard let snapshot = keeping.snapshots.removeValue(forKey: id), let milliseconds else { return }
+  func drop(_ id: String, keptFrom time: Date?) {
+    guard let snapshot = keeping.snapshots.removeValue(forKey: id), let time else { return }
     keeping.drops += 1
-    keeping.dropped[keeping.drops] = (snapshot, milliseconds)
+    keeping.dropped[keeping.drops] = (snapshot, time)
   }
 
   func droppedSnapshots() -> [DroppedSnapshot] {
     let dropped = keeping.dropped.map {
       DroppedSnapshot(
         id: $1.snapshot.row.id, row: $0, position: $1.snapshot.row.position,
-        bytes: $1.snapshot.row.bytes, milliseconds: $1.milliseconds)
+        bytes: $1.snapshot.row.bytes, time: $1.time)
     }
-    return dropped.sorted {
-      ($0.milliseconds, $0.position, $0.row) > ($1.milliseconds, $1.position, $1.row)
-    }
+    return dropped.sorted { ($0.time, $0.position, $0.row) > ($1.time, $1.position, $1.row) }
   }
 
   func update(_ dropped: DroppedSnapshot) {
-    keeping.dropped[dropped.row]?.milliseconds = dropped.milliseconds
+    keeping.dropped[dropped.row]?.time = dropped.time
   }
 
   func bringBack(_ dropped: DroppedSnapshot) -> Bool {

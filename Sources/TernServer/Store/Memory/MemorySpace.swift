@@ -32,8 +32,7 @@ struct MemorySpace {
       position: position, heads: VersionVector(heads.mapValues(\.sequence)),
       trimmed: keeping.trimmed, snapshot: newest?.row,
       snapshotHeads: VersionVector((newest?.heads ?? [:]).mapValues(\.sequence)),
-      refusedMilliseconds: keeping.rows.filter { $0.refusal != nil }.map(\.touchedMilliseconds)
-        .max(),
+      refused: keeping.rows.filter { $0.refusal != nil }.map(\.touched).max(),
       state: keeping.state, newestTime: heads.values.map(\.time).max() ?? .zero)
   }
 

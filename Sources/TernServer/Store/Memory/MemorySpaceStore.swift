@@ -117,8 +117,8 @@ public final class MemorySpaceStore: SpaceStore {
   public func tokens() -> [TokenRecord] {
     contents.withLock { contents in
       contents.tokens.values.sorted {
-        ($0.createdMilliseconds, $0.digest.description)
-          < ($1.createdMilliseconds, $1.digest.description)
+        ($0.created, $0.digest.description)
+          < ($1.created, $1.digest.description)
       }
     }
   }

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import TernCore
 
 /// What a transaction writes.
@@ -103,11 +104,9 @@ final class MemorySpaceTransaction: SpaceTransaction {
     return keeping.emptied < last
   }
 
-  func add(_ token: TokenDigest, of member: MemberName?, createdMilliseconds: Int64) {
+  func add(_ token: TokenDigest, of member: MemberName?, created: Date) {
     writes.tokens.append(
-      TokenRecord(
-        digest: token, space: writes.space, member: member, createdMilliseconds: createdMilliseconds
-      ))
+      TokenRecord(digest: token, space: writes.space, member: member, created: created))
   }
 
   func authorRecords(of authors: Set<ReplicaID>) -> [ReplicaID: AuthorRecord] {

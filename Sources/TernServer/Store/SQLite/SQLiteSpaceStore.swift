@@ -46,7 +46,7 @@ public final class SQLiteSpaceStore: SpaceStore {
       return SpaceSummary(
         position: row.position, heads: heads, trimmed: row.trimmed, snapshot: newest,
         snapshotHeads: VersionVector((held ?? [:]).mapValues(\.sequence)),
-        refusedMilliseconds: try StoredSnapshot.fetchRefused(db, space: row.id),
+        refused: try StoredSnapshot.fetchRefused(db, space: row.id),
         state: try StoredState.fetch(db, space: row.id, head: row.position),
         newestTime: newestTime)
     }
@@ -160,7 +160,8 @@ extension TokenRecord {
   fileprivate init(_ row: Row) {
     self.init(
       digest: TokenDigest(stored: Array(row[0] as Data)), space: SpaceName(stored: row[1]),
-      member: (row[3] as String?).map { MemberName(stored: $0) }, createdMilliseconds: row[2])
+      member: (row[3] as String?).map { MemberName(stored: $0) },
+      created: Date(milliseconds: row[2]))
   }
 }
 #endif

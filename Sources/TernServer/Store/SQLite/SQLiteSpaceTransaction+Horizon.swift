@@ -82,7 +82,7 @@ extension SQLiteSpaceTransaction {
   func set(_ deadlines: SpaceDeadlines) throws {
     try db.execute(
       sql: "UPDATE space SET refill_ms = ?, untrimmed_ms = ? WHERE id = ?",
-      arguments: [deadlines.refill, deadlines.trimming, id])
+      arguments: [deadlines.refill?.milliseconds, deadlines.trimming?.milliseconds, id])
   }
 }
 
@@ -109,7 +109,7 @@ extension SQLiteSpaceTransaction {
           at_ms = excluded.at_ms
         """)
     try statement.execute(arguments: [
-      id, replica.data, Int64(lease.position), lease.milliseconds,
+      id, replica.data, Int64(lease.position), lease.renewed.milliseconds,
     ])
   }
 
@@ -120,14 +120,14 @@ extension SQLiteSpaceTransaction {
       arguments: [id]
     ).map {
       PositionMark(
-        position: try $0.position(0, of: table), milliseconds: try $0.milliseconds(1, of: table))
+        position: try $0.position(0, of: table), time: try $0.time(1, of: table))
     }
   }
 
   func add(_ mark: PositionMark, _ kind: MarkKind) throws {
     try db.execute(
       sql: "INSERT INTO \(kind.table) (space, position, at_ms) VALUES (?, ?, ?)",
-      arguments: [id, Int64(mark.position), mark.milliseconds])
+      arguments: [id, Int64(mark.position), mark.time.milliseconds])
   }
 
   func removeMarks(before position: UInt64, _ kind: MarkKind) throws {
@@ -139,8 +139,8 @@ extension SQLiteSpaceTransaction {
 
 extension SpaceDeadlines {
   fileprivate init(_ row: Row) throws {
-    func time(_ index: Int) throws -> Int64? {
-      row.hasNull(atIndex: index) ? nil : try row.milliseconds(index, of: "space")
+    func time(_ index: Int) throws -> Date? {
+      row.hasNull(atIndex: index) ? nil : try row.time(index, of: "space")
     }
     self.init(refill: try time(0), trimming: try time(1))
   }
@@ -173,8 +173,7 @@ extension SQLiteSpaceStore {
 extension Lease {
   fileprivate init(_ row: Row) throws {
     self.init(
-      position: try row.position(0, of: "lease"),
-      milliseconds: try row.milliseconds(1, of: "lease"))
+      position: try row.position(0, of: "lease"), renewed: try row.time(1, of: "lease"))
   }
 }
 #endif

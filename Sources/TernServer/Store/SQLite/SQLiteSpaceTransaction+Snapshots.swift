@@ -32,7 +32,7 @@ extension SQLiteSpaceTransaction {
         """,
       arguments: [
         id, snapshot.id, snapshot.cursor.rawValue, Int64(snapshot.position), snapshot.isBase,
-        snapshot.isComplete, snapshot.parts, snapshot.bytes, snapshot.touchedMilliseconds,
+        snapshot.isComplete, snapshot.parts, snapshot.bytes, snapshot.touched.milliseconds,
         snapshot.refusal, snapshot.schema?.stored, SnapshotHeads.encode(heads),
       ])
   }
@@ -46,19 +46,19 @@ extension SQLiteSpaceTransaction {
         """)
     try statement.execute(arguments: [
       snapshot.cursor.rawValue, Int64(snapshot.position), snapshot.isComplete, snapshot.bytes,
-      snapshot.touchedMilliseconds, snapshot.refusal, id, snapshot.id,
+      snapshot.touched.milliseconds, snapshot.refusal, id, snapshot.id,
     ])
   }
 
-  func drop(_ name: String, keptFrom milliseconds: Int64?) throws {
-    if milliseconds != nil, let snapshot = try snapshot(name) {
+  func drop(_ name: String, keptFrom time: Date?) throws {
+    if time != nil, let snapshot = try snapshot(name) {
       try counts.keepBytes(snapshot.bytes)
     }
     try db.execute(
       sql: """
         UPDATE snapshot SET name = NULL, dropped_ms = ?1, dropped_name = iif(?1 IS NULL, NULL, name)
         WHERE space = ?2 AND name = ?3
-        """, arguments: [milliseconds, id, name])
+        """, arguments: [time?.milliseconds, id, name])
   }
 
   func droppedSnapshots() throws -> [DroppedSnapshot] {
@@ -73,14 +73,14 @@ extension SQLiteSpaceTransaction {
       DroppedSnapshot(
         id: $0[0], row: $0[3], position: try $0.position(1, of: "snapshot"),
         bytes: Int(try $0.number(4, .bytes, of: "snapshot")),
-        milliseconds: try $0.milliseconds(2, of: "snapshot"))
+        time: try $0.time(2, of: "snapshot"))
     }
   }
 
   func update(_ dropped: DroppedSnapshot) throws {
     try db.execute(
       sql: "UPDATE snapshot SET dropped_ms = ? WHERE id = ?",
-      arguments: [dropped.milliseconds, dropped.row])
+      arguments: [dropped.time.milliseconds, dropped.row])
   }
 
   func bringBack(_ dropped: DroppedSnapshot) throws -> Bool {

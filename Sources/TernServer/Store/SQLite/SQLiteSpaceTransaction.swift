@@ -129,10 +129,10 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
     return chain
   }
 
-  func add(_ token: TokenDigest, of member: MemberName?, createdMilliseconds: Int64) throws {
+  func add(_ token: TokenDigest, of member: MemberName?, created: Date) throws {
     try db.execute(
       sql: "INSERT INTO token (digest, space, created_ms, member) VALUES (?, ?, ?, ?)",
-      arguments: [Data(token.bytes), id, createdMilliseconds, member?.text])
+      arguments: [Data(token.bytes), id, created.milliseconds, member?.text])
   }
 }
 

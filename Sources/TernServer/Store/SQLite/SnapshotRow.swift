@@ -17,7 +17,7 @@ extension StoredSnapshot {
       position: try row.position(2, of: table), isBase: row[3],
       schema: try SnapshotSchema(stored: row[9], of: row[0]),
       parts: Int(try row.number(5, .parts, of: table)),
-      touchedMilliseconds: try row.milliseconds(7, of: table))
+      touched: try row.time(7, of: table))
     isComplete = row[4]
     bytes = Int(try row.number(6, .bytes, of: table))
     refusal = row[8]
@@ -26,14 +26,14 @@ extension StoredSnapshot {
   /// When an upload that is still here was refused last.
   ///
   /// - Throws: ``NumberOutOfRange``.
-  static func fetchRefused(_ db: Database, space: Int64) throws -> Int64? {
+  static func fetchRefused(_ db: Database, space: Int64) throws -> Date? {
     let statement = try db.cachedStatement(
       sql: """
         SELECT touched_ms FROM snapshot
         WHERE space = ? AND name IS NOT NULL AND refusal IS NOT NULL
         ORDER BY touched_ms DESC LIMIT 1
         """)
-    return try Row.fetchOne(statement, arguments: [space])?.milliseconds(0, of: "snapshot")
+    return try Row.fetchOne(statement, arguments: [space])?.time(0, of: "snapshot")
   }
 
   static func fetchNewest(_ db: Database, space: Int64) throws -> StoredSnapshot? {

@@ -14,7 +14,7 @@ extension StoredState {
     guard let row = try Row.fetchOne(statement, arguments: [id, Int64(head)]) else { return nil }
     var state = StoredState(
       report: nil, position: try row.position(0, of: "state"),
-      milliseconds: try row.milliseconds(1, of: "state"), isDisputed: row[2])
+      received: try row.time(1, of: "state"), isDisputed: row[2])
     if let bytes = row[3] as Data? {
       do {
         state.report = try JSONDecoder().decode(StateReport.self, from: bytes)
@@ -40,7 +40,7 @@ extension SQLiteSpaceTransaction {
         VALUES (?, ?, ?, ?, ?)
         """,
       arguments: [
-        id, Int64(state.position), state.milliseconds, state.isDisputed,
+        id, Int64(state.position), state.received.milliseconds, state.isDisputed,
         try JSONEncoder().encode(report),
       ])
   }

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import GRDB
 import TernCore
 
@@ -104,8 +105,8 @@ extension Row {
     UInt64(try number(index, .position, of: table))
   }
 
-  func milliseconds(_ index: Int, of table: String) throws -> Int64 {
-    try number(index, .time, of: table)
+  func time(_ index: Int, of table: String) throws -> Date {
+    Date(milliseconds: try number(index, .time, of: table))
   }
 }
 #endif

@@ -1,4 +1,5 @@
 #if Server && Rehearsal
+import Foundation
 import Tern
 import TernServer
 import TernTesting
@@ -90,7 +91,9 @@ final class SimulatedServer: @unchecked Sendable {
     _ store: MemorySpaceStore, _ clock: VirtualClock, _ limits: ServerLimits
   ) -> SpaceService {
     SpaceService(
-      store: store, clock: ServerClock { epochMilliseconds + clock.milliseconds }, limits: limits)
+      store: store,
+      clock: ServerClock { Date(milliseconds: epochMilliseconds + clock.milliseconds) },
+      limits: limits)
   }
 
   static func name(of space: Int) -> SpaceName {

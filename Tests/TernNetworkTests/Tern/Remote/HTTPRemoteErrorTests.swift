@@ -40,7 +40,8 @@ struct HTTPRemoteErrorTests {
     #expect(
       error
         == RemoteError(
-          .init(rawValue: code), "No: because", replica: replica, sequence: 7, nowMilliseconds: 17))
+          .init(rawValue: code), "No: because", replica: replica, sequence: 7,
+          now: Date(milliseconds: 17)))
   }
 
   @Test(

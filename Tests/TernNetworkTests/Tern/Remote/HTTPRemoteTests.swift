@@ -40,7 +40,8 @@ struct HTTPRemoteTests {
     #expect(
       greeting
         == RemoteGreeting(
-          epoch: "e1", nowMilliseconds: 17, position: 9, heads: VersionVector([Self.replica: 4])))
+          epoch: "e1", now: Date(milliseconds: 17), position: 9,
+          heads: VersionVector([Self.replica: 4])))
     let request = try #require(transport.requests.first)
     #expect(request.method == .get)
     #expect(request.url == "https://sync.example.org/base/v1/spaces/home")
@@ -52,7 +53,7 @@ struct HTTPRemoteTests {
   func push() async throws {
     let (remote, transport) = remote { _ in .json(#"{"now":17,"position":9,"accepted":2}"#) }
     let receipt = try await remote.push([])
-    #expect(receipt == PushReceipt(nowMilliseconds: 17, position: 9, accepted: 2))
+    #expect(receipt == PushReceipt(now: Date(milliseconds: 17), position: 9, accepted: 2))
     let request = try #require(transport.requests.first)
     #expect(request.url.hasSuffix("/v1/spaces/home/operations"))
     #expect(request.headers["Content-Type"] == "application/vnd.tern.batch")
@@ -77,7 +78,8 @@ struct HTTPRemoteTests {
     #expect(
       page
         == PulledPage(
-          operations: [], cursor: RemoteCursor(rawValue: "e1-9"), hasMore: true, nowMilliseconds: 17
+          operations: [], cursor: RemoteCursor(rawValue: "e1-9"), hasMore: true,
+          now: Date(milliseconds: 17)
         ))
     _ = try await remote.pull(after: nil, excluding: own)
     #expect(

@@ -31,7 +31,8 @@ struct UpgradeTests {
   func goesOn() throws {
     for round in 0..<2 {
       let store = try openStore(path)
-      let service = SpaceService(store: store, clock: ServerClock { 1_795_300_000_000 })
+      let service = SpaceService(
+        store: store, clock: ServerClock { Date(milliseconds: 1_795_300_000_000) })
       #expect(store.epoch == "598f6874aa366c7fb5b51d726dd4a398")
       let cursor = RemoteCursor(rawValue: "\(store.epoch).4.5c36221ca2603c9d")
       let token = "tern_ce76f5c5de71f658c09b580a608e5692328f2dd9da66e2f82b6a62585656f62c"
@@ -59,7 +60,7 @@ struct UpgradeTests {
     var limits = ServerLimits()
     (limits.retention, limits.trimmedAge) = (.zero, .zero)
     let service = SpaceService(
-      store: store, clock: ServerClock { 1_795_300_000_000 }, limits: limits)
+      store: store, clock: ServerClock { Date(milliseconds: 1_795_300_000_000) }, limits: limits)
     let times = [1: (3, 2), 2: (1, 1)] as [UInt8: (UInt64, Int64)]
     let heads = times.map { byte, head in
       let time = HybridTime(milliseconds: 1_700_000_000_000 + head.1)

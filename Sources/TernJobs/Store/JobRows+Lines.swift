@@ -11,11 +11,9 @@ struct JobLine {
 }
 
 /// The lines of jobs that are due.
-struct JobLines {
-  let connection: JobConnection
-
+extension JobRows {
   /// One for each service, kind, lane and need that jobs are due of, found by the index alone.
-  func all() throws -> [JobLine] {
+  func lines() throws -> [JobLine] {
     var lines: [JobLine] = []
     var statement = try FastStatement(connection.db, Self.foremost)
     while let head = try statement.first({ head(statement) }) {

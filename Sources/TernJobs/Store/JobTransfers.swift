@@ -4,9 +4,9 @@ import TernCore
 
 /// What jobs' rows say of their transfers. This is the truth: what a system has and no row wants is
 /// cancelled, and what a row wants and no system has is begun again.
-struct TransferRows {
-  let connection: JobConnection
-  private var checkpoints: CheckpointRows { CheckpointRows(connection: connection) }
+struct JobTransfers {
+  let rows: JobTransaction
+  private var checkpoints: CheckpointRows { rows.checkpoints }
 
   enum Standing {
     case done(Data)
@@ -37,12 +37,12 @@ struct TransferRows {
     if now >= begun.limit.until {
       let refused = RefusedTransfer(sight(begun.id), answer: nil, of: begun)
       try checkpoints.drop(.transfer, name, of: claim.id)
-      try checkpoints.store(.refusal, name, try JobCoding.encode(refused), of: claim)
+      try rows.store(.refusal, name, try JobCoding.encode(refused), of: claim)
       return .late(begun.id, refused)
     }
     if begun != stored {
       if refused != nil { try checkpoints.drop(.refusal, name, of: claim.id) }
-      try checkpoints.store(.transfer, name, try JobCoding.encode(begun), of: claim)
+      try rows.store(.transfer, name, try JobCoding.encode(begun), of: claim)
     }
     return .begun(begun.id)
   }
@@ -106,20 +106,17 @@ struct TransferRows {
   }
 
   /// Of all jobs.
-  func wanted() throws -> [Wanted] { try wanted(connection.rows("\(Self.wanted) ORDER BY j.id")) }
+  func wanted() throws -> [Wanted] { try wanted("ORDER BY j.id") }
 
   /// Of the jobs alone that have these.
   func wanted(of ids: Set<String>) throws -> [Wanted] {
     let jobs = Set(ids.compactMap { TransferID($0)?.job })
-    return try jobs.sorted().flatMap {
-      try wanted(connection.rows("\(Self.wanted) AND j.id = ?", [$0.rawValue]))
-    }
+    return try jobs.sorted().flatMap { try wanted("AND j.id = ?", [$0.rawValue]) }
   }
 
   /// The jobs that have reached nobody before, and wait for a transfer now.
   func unreachedAwaiting() throws -> Set<JobID> {
-    let wanted = try wanted(connection.rows("\(Self.wanted) AND j.unreached > 0"))
-    return Set(wanted.filter(\.isAwaited).map(\.job))
+    Set(try wanted("AND j.unreached > 0").filter(\.isAwaited).map(\.job))
   }
 
   private static let wanted = """
@@ -127,13 +124,36 @@ struct TransferRows {
     WHERE c.job = j.id AND c.kind = \(CheckpointKind.transfer.rawValue)
     """
 
-  private func wanted(_ rows: [Row]) -> [Wanted] {
-    rows.compactMap { row in
+  private func wanted(_ which: String, _ values: StatementArguments = []) throws -> [Wanted] {
+    try rows.connection.rows("\(Self.wanted) \(which)", values).compactMap { row in
       // What cannot be read parks its job as that runs, and nobody would know the answer's place.
       guard let begun = try? JobCoding.decode(BegunTransfer.self, row[0]) else { return nil }
       return Wanted(
         id: begun.id, job: JobID(rawValue: row[1]),
         isAwaited: begun.isAwaited && row[2] == JobState.waiting.rawValue)
     }
+  }
+}
+
+extension JobTransaction {
+  /// Stores the answer to a transfer, once, and lets its job go on.
+  func take(_ news: TransferNews, _ sight: TransferSight, at now: WallTime) throws {
+    guard let id = TransferID(news.id), let begun = try transfers.begun(id.name, of: id.job),
+      begun.id == news.id || Planted.isActive(.lateAnswerTaken),
+      let found = try jobs.life(id.job)
+    else { return }
+    try transfers.store(news, sight, id, begun)
+    // Failures are forgotten as the handler makes something of it: what it can do nothing with must
+    // not be sent for ever.
+    if news.isDone { try observe(.stepped(id.name), of: id.job, found.service) }
+    let isAwaited = begun.isAwaited || Planted.isActive(.retryHurriedByAnswer)
+    if isAwaited, !Planted.isActive(.answerStoredApart) { try free(id.job, at: now) }
+  }
+
+  /// Lets a job run that waits for an answer: it is there, or nobody will give it.
+  func free(_ job: JobID, at now: WallTime) throws {
+    guard let life = try jobs.life(job)?.life, life.state == .waiting else { return }
+    // One that was ready before keeps its place.
+    try jobs.store(life, of: job, since: now)
   }
 }
