@@ -19,11 +19,12 @@ extension SyncTable {
   /// ```
   ///
   /// - Parameters: as
-  ///   ``init(_:merge:deletes:local:collisions:automatic:formerColumnNames:formerNames:)``.
+  ///   ``init(_:merge:deletes:local:collisions:automatic:unsyncedChildren:formerColumnNames:formerNames:)``.
   public init<Record: TableRecord>(
     _ type: Record.Type, merge: KeyValuePairs<any ColumnExpression, MergeRule> = [:],
     deletes: DeleteRule = .deleteWins, local: [any ColumnExpression] = [],
     collisions: CollisionRule = .quarantine, automatic: [any ColumnExpression] = [],
+    unsyncedChildren: UnsyncedChildRule? = nil,
     formerColumnNames: KeyValuePairs<any ColumnExpression, String> = [:],
     formerNames: [String] = []
   ) {
@@ -33,7 +34,7 @@ extension SyncTable {
     self.init(
       Record.databaseTableName, merge: named(merge), deletes: deletes,
       local: Set(local.map(\.name)), collisions: collisions,
-      automatic: Set(automatic.map(\.name)),
+      automatic: Set(automatic.map(\.name)), unsyncedChildren: unsyncedChildren,
       formerColumnNames: named(formerColumnNames), formerNames: formerNames)
   }
 }

@@ -25,6 +25,8 @@ package struct TableShape: Hashable, Sendable {
   package var foreignKeys: [ForeignKey]
   /// UNIQUE constraints and indexes that rows with different keys can collide in.
   package var uniques: [Unique] = []
+  /// Of rows that refer to one of it, do not sync, and say by themselves nothing of its delete.
+  package var unsyncedChildren: UnsyncedChildRule?
   /// By which SQL names the rowid; `nil` where there is none, or columns have all its names.
   package var rowIDName: String?
 

@@ -114,6 +114,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case foldedNotWoken
   /// Nor when, in a table of several UNIQUE indexes, another comes that it should point to.
   case foldedUnsought
+  /// A row that does not sync goes with its parent before the last page of a pull.
+  case localCascadeEarly
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -205,6 +207,8 @@ package enum Planted: String, CaseIterable, Sendable {
   ]
   /// Those of folded rows: no simulated table folds.
   package static let ofFolds: [Planted] = [.pointersLeft, .foldedNotWoken, .foldedUnsought]
+  /// Those of unsynced tables: the simulation has none.
+  package static let ofLocalChildren: [Planted] = [.localCascadeEarly]
   /// Those of a server that its own tests catch: no simulated space is full.
   package static let ofServers: [Planted] = [.quotaPacked]
   /// Those of a device that its own tests catch: a simulated server gives nothing that it has not

@@ -117,4 +117,7 @@ public struct PulledPage: Hashable, Sendable {
     self.nowMilliseconds = nowMilliseconds
     self.withheld = withheld
   }
+
+  /// Whether everything that the remote has is here once the page is merged.
+  package var endsPull: Bool { !hasMore && withheld == nil }
 }
