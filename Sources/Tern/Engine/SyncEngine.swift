@@ -434,7 +434,6 @@ public actor SyncEngine {
       $0.quarantined = counts.quarantined
       $0.largeRows = counts.largeRows
       $0.skippedTriggers = counts.skippedTriggers
-      $0.openReferences = counts.openReferences
       $0.pending = counts.pending
       $0.forks = counts.forks
       guard phase == .upToDate else { return }

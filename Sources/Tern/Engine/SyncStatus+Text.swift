@@ -8,7 +8,6 @@ extension SyncStatus.Moment: CustomStringConvertible {
     parts.add(quarantined, "quarantined")
     parts.add(largeRows)
     parts.add(skippedTriggers)
-    parts.add(openReferences)
     if !pending.isEmpty { parts.append("\(pending)") }
     parts.add(forks)
     if !differingTables.isEmpty { parts.append("tables that differ: \(differingTables)") }

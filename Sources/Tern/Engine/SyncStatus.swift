@@ -40,9 +40,6 @@ public final class SyncStatus: Observable, Sendable {
     /// The app's triggers that don't run for merged rows, and why. Split one that also mirrors rows
     /// into tables that don't sync.
     public var skippedTriggers: [SkippedTrigger] = []
-    /// Foreign keys of unsynced tables that don't say what becomes of their rows when a merge
-    /// deleted the parent. ``SyncTable/unsyncedChildren`` says it.
-    public var openReferences: [String] = []
     /// Operations that are in the log and wait, and for what.
     public var pending = PendingOperations()
     /// Replicas of whom a remote has other operations than are here, and takes and gives no more.

@@ -6,10 +6,9 @@ import TernDatabase
 /// pull left their parent deleted (INV-15).
 ///
 /// A merge runs with foreign keys off, and knows of no row that it may not have to bring back. So
-/// it only notes what went, ``GoneParentTable``. Here foreign keys are on, and SQLite itself goes on
-/// from the rows that refer to the one that is deleted. What would reach rows that sync is met
-/// before: these are quarantined, as rows whose parent is missing, so that no write of this
-/// device is in it.
+/// it only notes what went, ``GoneParentTable``. Here foreign keys are on, and SQLite itself goes
+/// on from the rows that refer to the one that is deleted. What syncs and would be reached is
+/// quarantined before, as rows whose parent is missing, so that it is no write of this device.
 final class LocalChildren {
   /// Parents that are looked at in one transaction.
   static let limit = 100
@@ -26,7 +25,8 @@ final class LocalChildren {
     pass = try MergePass(transaction)
   }
 
-  /// Looks at the next parents behind one; with foreign keys as the app has them.
+  /// Looks at the next parents behind one, in a transaction that has sealed what was noted: with
+  /// foreign keys as the app has them.
   ///
   /// - Returns: the last of them; `nil` behind the end.
   func run(after last: RowID?) throws -> RowID? {
@@ -37,8 +37,6 @@ final class LocalChildren {
     }
     let parents = try transaction.goneParents.rows(after: last, limit: Self.limit)
     if parents.isEmpty { return nil }
-    // What is quarantined below is taken out of its table without a word to other devices.
-    _ = try Seal.run(in: transaction)
     transaction.triggers.include(reachedTables())
     try transaction.triggers.merging {
       for parent in parents { try settle(parent) }
@@ -84,7 +82,8 @@ final class LocalChildren {
     if try attempt(reference, rows) { return }
     // One of them is refused, and stays as it is. The others need not.
     if reference.identity.isEmpty { return }
-    for row in try identities(reference, rows) {
+    let own = try values(of: reference.identity, in: reference.child, rows, isOrdered: true)
+    for row in own {
       _ = try attempt(reference, LocalRows(columns: reference.identity, values: row))
     }
   }
@@ -131,18 +130,13 @@ final class LocalChildren {
     return try select.first {} != nil
   }
 
-  private func identities(_ reference: LocalReferences.Reference, _ rows: LocalRows) throws
-    -> [[SQLiteValue]]
-  {
-    try values(of: reference.identity, in: reference.child, rows)
-  }
-
-  private func values(of columns: [String], in table: String, _ rows: LocalRows) throws
-    -> [[SQLiteValue]]
-  {
+  private func values(
+    of columns: [String], in table: String, _ rows: LocalRows, isOrdered: Bool = false
+  ) throws -> [[SQLiteValue]] {
     let names = columns.map(\.quoted).joined(separator: ", ")
     let select = try transaction.statement(
-      "SELECT \(names) FROM main.\(table.quoted) WHERE \(rows.condition)")
+      "SELECT \(names) FROM main.\(table.quoted) WHERE \(rows.condition)"
+        + (isOrdered ? " ORDER BY \(names)" : ""))
     rows.bind(to: select)
     var found: [[SQLiteValue]] = []
     try select.each {

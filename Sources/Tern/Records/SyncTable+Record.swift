@@ -18,13 +18,12 @@ extension SyncTable {
   ///   Book.self, merge: [Book.Columns.timesScanned: .counter], local: [Book.Columns.isOpen])
   /// ```
   ///
-  /// - Parameters: as
-  ///   ``init(_:merge:deletes:local:collisions:automatic:unsyncedChildren:formerColumnNames:formerNames:)``.
+  /// - Parameters: as those of the table's name.
   public init<Record: TableRecord>(
     _ type: Record.Type, merge: KeyValuePairs<any ColumnExpression, MergeRule> = [:],
     deletes: DeleteRule = .deleteWins, local: [any ColumnExpression] = [],
     collisions: CollisionRule = .quarantine, automatic: [any ColumnExpression] = [],
-    unsyncedChildren: UnsyncedChildRule? = nil,
+    unsyncedChildren: Database.ForeignKeyAction? = nil,
     formerColumnNames: KeyValuePairs<any ColumnExpression, String> = [:],
     formerNames: [String] = []
   ) {

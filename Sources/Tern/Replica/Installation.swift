@@ -24,7 +24,7 @@ struct Installation {
         try self.next(of: migrator, $0) == next
       }
       guard isNext else { continue }
-      try restoringTriggers { try migrator.migrate(database, upTo: next) }
+      try restoringTriggers { try run(migrator, upTo: next) }
       try CrashPoint.reach(.openAfterMigration)
       last = next
     }

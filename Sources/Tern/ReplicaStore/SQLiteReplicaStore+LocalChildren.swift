@@ -6,7 +6,11 @@ extension SQLiteReplicaStore {
     var last: RowID?
     repeat {
       let after = last
-      last = try sealing { try LocalChildren($0).run(after: after) }
+      last = try sealing { transaction in
+        // What is quarantined then is taken out of its table without a word to other devices.
+        _ = try Seal.run(in: transaction)
+        return try LocalChildren(transaction).run(after: after)
+      }
     } while last != nil
   }
 }

@@ -33,7 +33,7 @@ struct LocalReferences: Sendable {
       /// where it says nothing.
       case unsynced(onDelete: Action?, onUpdate: Action?)
       case synced(Int64)
-      /// Of another replica in the file, whose rows this one cannot hold aside.
+      /// Of another replica in the file, whose rows this one cannot quarantine.
       case ofOther
     }
     let table: String
@@ -68,7 +68,8 @@ struct LocalReferences: Sendable {
     while index < reached.count {
       for edge in edges[reached[index].folded] ?? [] {
         guard case .unsynced = edge.child else { continue }
-        if !reached.contains(where: { $0.folded == edge.table.folded }) { reached.append(edge.table) }
+        let isNew = !reached.contains { $0.folded == edge.table.folded }
+        if isNew { reached.append(edge.table) }
       }
       index += 1
     }
@@ -134,7 +135,9 @@ extension LocalReferences {
     let columns = parent.keyColumns.indices.compactMap { index -> String? in
       guard
         let place = named.firstIndex(where: { $0.folded == parent.keyColumns[index].folded }),
-        child.affinity(of: key.columns[place]) == parent.keyAffinities[index]
+        // Without a type it holds a key as it is. SQLite too takes a value that it would convert
+        // for no reference when the parent goes (0035).
+        [parent.keyAffinities[index], .blob].contains(child.affinity(of: key.columns[place]))
       else { return nil }
       return key.columns[place]
     }
@@ -144,11 +147,7 @@ extension LocalReferences {
     }
     let declared = child.action(key.onDelete, columns)
     let chosen: Action? =
-      switch parent.unsyncedChildren {
-      case .delete: .delete
-      case .setNull: child.action("SET NULL", columns)
-      case .leave, nil: nil
-      }
+      parent.unsyncedChildren.flatMap { child.action($0.rawValue, columns) }
     guard let action = declared ?? chosen else {
       if parent.unsyncedChildren == nil { open.append("\(text): \(key.onDelete)") }
       return

@@ -107,6 +107,8 @@ extension Planted {
     case .foldedNotWoken: "a folded row is not looked at when the one that it points to changes"
     case .foldedUnsought:
       "a folded row is not looked at when another comes that it should point to"
+    case .localCascadeEarly:
+      "a row that does not sync goes with its parent before the last page of a pull"
     case .answerNotBelieved: "an answer does not correct a path without a route"
     }
   }
