@@ -91,9 +91,14 @@ final class LocalChildren {
   /// - Returns: `false`, with nothing done, where SQLite refuses it.
   private func attempt(_ reference: LocalReferences.Reference, _ rows: LocalRows) throws -> Bool {
     var isDone = false
+    // SQLite counts a row that lacks its parent already, and goes, against one that loses its own.
+    let endangered = references.endangered(by: reference)
+    let before = try DanglingRows(transaction.db, in: endangered)
     try transaction.connection.inSavepoint {
       guard try quarantineBehind(reference, rows), try write(reference, rows),
-        !transaction.db.hasOpenViolations
+        !transaction.db.hasOpenViolations,
+        try endangered.isEmpty
+          || !DanglingRows(transaction.db, in: endangered).isMore(than: before)
       else { return .rollback }
       isDone = true
       return .commit

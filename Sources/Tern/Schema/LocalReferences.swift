@@ -19,6 +19,12 @@ struct LocalReferences: Sendable {
     /// Each column's new value, in SQL.
     case set([String: String])
 
+    /// Whether it gives values that may be of no parent.
+    var hasDefaults: Bool {
+      guard case .set(let values) = self else { return false }
+      return values.values.contains { $0 != "NULL" }
+    }
+
     /// Whether what refers to these columns of the rows loses its parent.
     func touches(_ columns: [String]) -> Bool {
       guard case .set(let values) = self else { return true }
@@ -74,6 +80,27 @@ struct LocalReferences: Sendable {
       index += 1
     }
     return reached
+  }
+}
+
+extension LocalReferences {
+  /// Unsynced tables whose rows an action on one may leave without a parent that is there: where a
+  /// foreign key refuses the parent's delete, or gives another parent.
+  func endangered(by reference: Reference) -> [String] {
+    var found: [String: String] = [:]
+    if reference.action.hasDefaults { found[reference.child.folded] = reference.child }
+    for table in reached(from: reference.child) {
+      for edge in edges[table.folded] ?? [] {
+        guard case .unsynced(let onDelete, let onUpdate) = edge.child else { continue }
+        let isSafe = onDelete.map { !$0.hasDefaults } ?? false
+        let isUpdated =
+          reference.action != .delete && reference.action.touches(edge.parentColumns)
+        if !isSafe || isUpdated && (onUpdate?.hasDefaults ?? true) {
+          found[edge.table.folded] = edge.table
+        }
+      }
+    }
+    return found.values.sorted()
   }
 }
 
