@@ -44,6 +44,14 @@ struct LocalModel: Equatable {
       .sorted()
   }
 
+  /// Parents that sync are deleted, in the order of tables and keys.
+  mutating func lose(_ parents: Set<[String]>) {
+    for row in parents.sorted(by: { $0.lexicographicallyPrecedes($1) })
+    where synced[row[0]]?.contains(row[1]) != true {
+      lose(row[0], row[1])
+    }
+  }
+
   /// A parent that syncs is deleted: statement by statement, and row by row where SQLite refuses
   /// one.
   mutating func lose(_ table: String, _ key: String) {
