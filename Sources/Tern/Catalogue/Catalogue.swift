@@ -223,13 +223,16 @@ struct KnownCatalogue {
   let checksum: UInt32
   let schemaVersion: Int64
   let hasForeignKeys: Bool
+  let localReferences: LocalReferences
   /// SQLite's number for the commits of other connections.
   let dataVersion: Int64
 
-  init(_ db: Database, _ tables: StoreTables) throws {
+  /// - Parameter sql: the synced tables.
+  init(_ db: Database, _ tables: StoreTables, _ sql: [TableSQL]) throws {
     checksum = try Catalogue(db: db, tables: tables).checksum()
     schemaVersion = try Int64.fetchOne(db, sql: "PRAGMA main.schema_version") ?? 0
     hasForeignKeys = try db.hasForeignKeys()
+    localReferences = hasForeignKeys ? try LocalReferences(db, sql, tables) : .none
     dataVersion = try Int64.fetchOne(db, sql: "PRAGMA main.data_version") ?? 0
   }
 }

@@ -30,6 +30,7 @@ extension ReplicaCounts: CustomStringConvertible {
     parts.add(quarantined, "quarantined rows")
     parts.add(largeRows)
     parts.add(skippedTriggers)
+    parts.add(openReferences)
     if !pending.isEmpty { parts.append("\(pending)") }
     parts.add(forks)
     for kind in ConflictKind.allCases {
@@ -54,6 +55,11 @@ extension [String] {
     if triggers.isEmpty { return }
     let names = triggers.map { "“\($0.name)”" }.joined(separator: ", ")
     append("triggers that don't run for merged rows: \(names)")
+  }
+
+  fileprivate mutating func add(_ references: [String]) {
+    if references.isEmpty { return }
+    append("references without an action: \(references.joined(separator: "; "))")
   }
 
   fileprivate mutating func add(_ forks: [ReplicaFork]) {

@@ -18,12 +18,12 @@ extension SyncTable {
   ///   Book.self, merge: [Book.Columns.timesScanned: .counter], local: [Book.Columns.isOpen])
   /// ```
   ///
-  /// - Parameters: as
-  ///   ``init(_:merge:deletes:local:collisions:automatic:formerColumnNames:formerNames:)``.
+  /// - Parameters: as those of the table's name.
   public init<Record: TableRecord>(
     _ type: Record.Type, merge: KeyValuePairs<any ColumnExpression, MergeRule> = [:],
     deletes: DeleteRule = .deleteWins, local: [any ColumnExpression] = [],
     collisions: CollisionRule = .quarantine, automatic: [any ColumnExpression] = [],
+    unsyncedChildren: Database.ForeignKeyAction? = nil,
     formerColumnNames: KeyValuePairs<any ColumnExpression, String> = [:],
     formerNames: [String] = []
   ) {
@@ -33,7 +33,7 @@ extension SyncTable {
     self.init(
       Record.databaseTableName, merge: named(merge), deletes: deletes,
       local: Set(local.map(\.name)), collisions: collisions,
-      automatic: Set(automatic.map(\.name)),
+      automatic: Set(automatic.map(\.name)), unsyncedChildren: unsyncedChildren,
       formerColumnNames: named(formerColumnNames), formerNames: formerNames)
   }
 }

@@ -24,7 +24,7 @@ struct Installation {
         try self.next(of: migrator, $0) == next
       }
       guard isNext else { continue }
-      try restoringTriggers { try migrator.migrate(database, upTo: next) }
+      try restoringTriggers { try run(migrator, upTo: next) }
       try CrashPoint.reach(.openAfterMigration)
       last = next
     }
@@ -96,7 +96,9 @@ struct Installation {
     let known = try installedSQL(db)
     try createGoneTables(db, known, isSealed: false)
     try noteUnlifted(db, known)
-    _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
+    _ = try Seal.run(
+      in: StoreTransaction(
+        db, tables: tables, sql: known, localReferences: LocalReferences(db, known, tables)))
   }
 
   private func dropTriggers(_ db: Database) throws {
@@ -128,7 +130,7 @@ struct Installation {
           var installed: (sql: [TableSQL], catalogue: KnownCatalogue)?
           try db.inWaitingTransaction {
             let sql = try installInTransaction(db)
-            installed = (sql, try KnownCatalogue(db, tables))
+            installed = (sql, try KnownCatalogue(db, tables, sql))
             try CrashPoint.reach(.openBeforeCommit)
             return .commit
           }
@@ -167,7 +169,9 @@ struct Installation {
       if isThere, Planted.isActive(.adoptionForgotten) { continue }
       if change.isNewTable { try adopt(db, sql) } else { try adopt(db, change.newTexts, of: sql) }
     }
-    let transaction = try StoreTransaction(db, tables: tables, sql: sql, inboxLimits: inboxLimits)
+    let transaction = try StoreTransaction(
+      db, tables: tables, sql: sql, inboxLimits: inboxLimits,
+      localReferences: LocalReferences(db, sql, tables))
     try transaction.failedTriggers.forget()
     let sealed = try Seal.run(in: transaction)
     // An undo must not take away what was there before: rows, or the texts of a new column.

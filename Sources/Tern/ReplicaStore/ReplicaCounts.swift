@@ -18,6 +18,9 @@ public struct ReplicaCounts: Hashable, Sendable {
   /// The app's triggers that don't run for rows that sync brings. Temporary ones are among them
   /// once a merge has met them.
   public var skippedTriggers: [SkippedTrigger] = []
+  /// Foreign keys of unsynced tables to synced ones that don't say what becomes of their rows when
+  /// a merge deleted the parent: these stay, without it. ``SyncTable/unsyncedChildren`` says it.
+  public var openReferences: [String] = []
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [ConflictKind: Int] = [:]
   /// Replicas of whom a remote has other operations than are here; the first hundred.
@@ -27,7 +30,9 @@ public struct ReplicaCounts: Hashable, Sendable {
 }
 
 extension ReplicaCounts {
-  init(_ transaction: StoreTransaction, skippedTriggers: [SkippedTrigger]) throws {
+  init(
+    _ transaction: StoreTransaction, skippedTriggers: [SkippedTrigger], openReferences: [String]
+  ) throws {
     let tables = transaction.tables
     let notes = transaction.sql.map { "(SELECT count(*) FROM \($0.note.noteTable))" }
     // The log holds every operation of an author behind the trimmed ones.
@@ -44,7 +49,7 @@ extension ReplicaCounts {
     if transaction.large.hasRows {
       largeRows = try transaction.large.counts(of: transaction.sql)
     }
-    self.skippedTriggers = skippedTriggers
+    (self.skippedTriggers, self.openReferences) = (skippedTriggers, openReferences)
     conflicts = try transaction.conflicts.counts()
     forks = try transaction.remotes.forks(transaction.authors.ids)
   }

@@ -87,6 +87,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
     _ page: PulledPage, from place: RemotePlace, isCheckingBodies: Bool, _ isOver: () -> Bool
   ) throws -> (MergeSummary, merged: Int) {
     var merged = 0
+    var leavesChildren = false
     let summary = try access.write(withoutForeignKeys: true) { transaction in
       // What other copies wrote under the former id is not in the page, and its cursor is
       // behind it (INV-05).
@@ -112,11 +113,18 @@ package final class SQLiteReplicaStore: ReplicaStore {
         try pass.finish()
         return pass.summary
       }
-      if merged == page.operations.count { try transaction.remotes.save(place) }
+      let isLast = merged == page.operations.count
+      if isLast { try transaction.remotes.save(place) }
+      if isLast && page.endsPull || Planted.isActive(.localCascadeEarly),
+        !transaction.localReferences.isEmpty
+      {
+        leavesChildren = try transaction.goneParents.hasAny()
+      }
       try CrashPoint.reach(.mergeBeforeCommit)
       return summary
     }
     try CrashPoint.reach(.mergeAfterCommit)
+    if leavesChildren { try settleLocalChildren() }
     return (summary, merged)
   }
 
@@ -223,7 +231,11 @@ package final class SQLiteReplicaStore: ReplicaStore {
   }
 
   package func counts() throws -> ReplicaCounts {
-    try access.read { try ReplicaCounts($0, skippedTriggers: access.skippedTriggers($0)) }
+    try access.read {
+      try ReplicaCounts(
+        $0, skippedTriggers: access.skippedTriggers($0),
+        openReferences: access.localReferences($0.db).open)
+    }
   }
 
   package func canonicalState() throws -> [CanonicalRow] {

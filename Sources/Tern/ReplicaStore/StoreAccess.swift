@@ -22,6 +22,8 @@ final class StoreAccess: Sendable {
   private nonisolated(unsafe) let others: OtherWriters
   /// Whether any table has a foreign key, and SQLite's number of the schema of which that is known.
   private let foreignKeys: Mutex<(schemaVersion: Int64, isAny: Bool)>
+  /// The same of unsynced tables that refer to synced ones.
+  private let localReferences: Mutex<(schemaVersion: Int64, references: LocalReferences)>
   /// The checksum of the catalogue that `sql` was made by.
   private let catalogue: UInt32
   /// SQLite's number of the schema under which the catalogue was last found to be that one.
@@ -39,6 +41,7 @@ final class StoreAccess: Sendable {
     self.catalogue = catalogue.checksum
     checkedVersion = Mutex(catalogue.schemaVersion)
     foreignKeys = Mutex((catalogue.schemaVersion, catalogue.hasForeignKeys))
+    localReferences = Mutex((catalogue.schemaVersion, catalogue.localReferences))
   }
 
   /// One transaction with the write lock from its beginning.
@@ -54,7 +57,8 @@ final class StoreAccess: Sendable {
             return try body(
               StoreTransaction(
                 db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits,
-                knownTriggers: knownTriggers, statements: statements, others: others))
+                knownTriggers: knownTriggers, statements: statements, others: others,
+                localReferences: localReferences(db)))
           }
           others.commit()
           return output
@@ -102,7 +106,17 @@ final class StoreAccess: Sendable {
   ) throws -> StoreTransaction {
     try StoreTransaction(
       db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits,
-      statements: statements, others: others)
+      statements: statements, others: others, localReferences: localReferences(db))
+  }
+
+  /// As of the schema that was last found to be the catalogue's.
+  func localReferences(_ db: Database) throws -> LocalReferences {
+    let version = checkedVersion.withLock { $0 }
+    let known = localReferences.withLock { $0.schemaVersion == version ? $0.references : nil }
+    if let known { return known }
+    let references = try LocalReferences(db, sql, tables)
+    localReferences.withLock { $0 = (version, references) }
+    return references
   }
 
   /// The same in a transaction of the app's, which decides whether it is kept.

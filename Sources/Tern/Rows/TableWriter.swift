@@ -21,6 +21,8 @@ final class TableWriter {
   var locals: LocalColumns?
   let isReferring: Bool
   let isReferredTo: Bool
+  /// By rows that do not sync.
+  private let hasLocalChildren: Bool
   private let hasSets: Bool
   /// Whether rows are written by statements without a conflict clause, which would override those
   /// of the app's triggers and of the tables that these write to.
@@ -45,6 +47,7 @@ final class TableWriter {
     isReferredTo = transaction.sql.contains {
       $0.shape.foreignKeys.contains { $0.parent.folded == sql.shape.name.folded }
     }
+    hasLocalChildren = transaction.localReferences.isParent(sql.shape.id)
     isPlain =
       try transaction.triggers.met.decidesConflicts
       && !AppTriggers.declaresConflicts(sql.shape.name, transaction.db)
@@ -324,6 +327,8 @@ final class TableWriter {
     deleteRow = delete
     _ = try bind(key, to: delete)
     if try run(delete, key) != nil { return false }
+    // Also of one that was quarantined before, whose delete has come.
+    if hasLocalChildren { try transaction.goneParents.note(sql.shape.id, key) }
     hasBeenTouched = true
     try dropVeil(key)
     try transaction.held.wake(sql.shape.id, key)
@@ -395,6 +400,9 @@ final class TableWriter {
         return try holdRefused(key, content: content)
       }
       if reason == .deleted { try forget(key) }
+    }
+    if hasLocalChildren, reason == .deleted {
+      try transaction.goneParents.note(sql.shape.id, key)
     }
     if reason != .deleted { hasHeld = true }
     // What waited for the row to go is looked at again.

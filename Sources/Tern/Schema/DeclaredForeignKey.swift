@@ -10,6 +10,8 @@ struct DeclaredForeignKey {
   let named: [String]?
   /// What is declared for children of a parent that is deleted, in SQLite's words.
   let onDelete: String
+  /// The same for children of one whose columns change.
+  let onUpdate: String
 
   /// The tables that have foreign keys.
   static func tables(_ db: Database) throws -> [String] {
@@ -30,7 +32,8 @@ struct DeclaredForeignKey {
       let named = $0.value.compactMap { $0["to"] as String? }
       return DeclaredForeignKey(
         id: $0.key, columns: $0.value.map { $0["from"] }, parent: $0.value[0]["table"],
-        named: named.isEmpty ? nil : named, onDelete: $0.value[0]["on_delete"])
+        named: named.isEmpty ? nil : named, onDelete: $0.value[0]["on_delete"],
+        onUpdate: $0.value[0]["on_update"])
     }
   }
 

@@ -17,9 +17,9 @@ public struct RowLookupError: Error, Hashable, Sendable {
     public static let missingRow = Code(reason: .missingRow)
     /// The table has no column of that name, or it does not merge by ``MergeRule/order``; or
     /// several do, and none was named.
-    public static let noOrder = Code(reason: .noOrder)
+    package static let noOrder = Code(reason: .noOrder)
     /// The table has no such column, or one of another rule than `.text`.
-    public static let notAText = Code(reason: .notAText)
+    package static let notAText = Code(reason: .notAText)
   }
 
   public let code: Code

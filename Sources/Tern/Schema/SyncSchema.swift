@@ -1,3 +1,5 @@
+import GRDB
+
 /// Which tables of a database are replicas, and how their columns merge.
 ///
 /// ```swift
@@ -34,6 +36,11 @@ public struct SyncTable: Hashable, Sendable {
   /// Columns that nobody writes by hand, such as `updated_at`: no inbox entry is made where only
   /// they lost.
   public var automatic: Set<String>
+  /// What becomes of rows of tables that don't sync, when a merge deleted the row of this one to
+  /// which they refer by `NO ACTION` or `RESTRICT`. With `.restrict` they stay. With `nil` they do
+  /// too, and ``ReplicaCounts/openReferences`` names the foreign key. One that declares another
+  /// action is carried out whatever stands here.
+  public var unsyncedChildren: Database.ForeignKeyAction?
   /// Columns that a migration renamed: by the name of today, the one before it.
   ///
   /// Keep an entry for as long as peers may be on the older schema, and for a column that was
@@ -48,7 +55,7 @@ public struct SyncTable: Hashable, Sendable {
   public init(
     _ name: String, merge: [String: MergeRule] = [:], deletes: DeleteRule = .deleteWins,
     local: Set<String> = [], collisions: CollisionRule = .quarantine,
-    automatic: Set<String> = [],
+    automatic: Set<String> = [], unsyncedChildren: Database.ForeignKeyAction? = nil,
     formerColumnNames: [String: String] = [:], formerNames: [String] = []
   ) {
     self.name = name
@@ -57,6 +64,7 @@ public struct SyncTable: Hashable, Sendable {
     self.local = local
     self.collisions = collisions
     self.automatic = automatic
+    self.unsyncedChildren = unsyncedChildren
     self.formerColumnNames = formerColumnNames
     self.formerNames = formerNames
   }

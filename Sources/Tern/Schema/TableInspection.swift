@@ -61,6 +61,7 @@ struct TableInspection {
       pointer: rest.map(\.name).first { $0.folded == pointer }, rules: [],
       foreignKeys: try foreignKeys(raw) { !$0.isGenerated && !local.contains($0.name.folded) })
     shape.automaticColumns = Set(declared.automatic.map(\.folded))
+    shape.unsyncedChildren = declared.unsyncedChildren
     let refusedBefore = refusals.count
     shape.uniques = try uniques(raw, in: shape, &refusals)
     if refusals.count == refusedBefore, !isInstalled { try checkCollides(shape, &refusals) }

@@ -1,3 +1,4 @@
+import GRDB
 import TernCore
 
 /// A synced table as it stands in the database, checked.
@@ -25,6 +26,8 @@ package struct TableShape: Hashable, Sendable {
   package var foreignKeys: [ForeignKey]
   /// UNIQUE constraints and indexes that rows with different keys can collide in.
   package var uniques: [Unique] = []
+  /// Of rows that refer to one of it, do not sync, and say by themselves nothing of its delete.
+  package var unsyncedChildren: Database.ForeignKeyAction?
   /// By which SQL names the rowid; `nil` where there is none, or columns have all its names.
   package var rowIDName: String?
 

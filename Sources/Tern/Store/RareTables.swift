@@ -76,6 +76,8 @@ final class RareTables: Sendable {
         "\(prefix)migrated", "\(row), sequence INTEGER NOT NULL", key: "tbl, key, sequence"),
       // Rows whose delete left children, at which nobody looked.
       RareTable("\(prefix)gone_parent", row, key: "tbl, key"),
+      // See ``GoneParentTable``.
+      RareTable("\(prefix)gone_local", row, key: "tbl, key"),
       // The rows for which each row quarantined waits.
       RareTable(
         "\(prefix)waits", "on_tbl INTEGER NOT NULL, on_key BLOB NOT NULL, \(row)",

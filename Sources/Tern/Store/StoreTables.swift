@@ -51,6 +51,8 @@ struct StoreTables {
   var migrated: String { prefix + "migrated" }
   var unsettled: String { prefix + "unsettled" }
   var goneParent: String { prefix + "gone_parent" }
+  /// See ``GoneParentTable``.
+  var goneLocal: String { prefix + "gone_local" }
   /// See ``Settlement/settleHeld()``.
   var waits: String { prefix + "waits" }
   var unsettledRow: String { prefix + "unsettled_row" }

@@ -27,6 +27,9 @@ final class StoreTransaction {
   var reverted: RevertMarks { RevertMarks(connection) }
   var conflicts: ConflictTable { ConflictTable(connection) }
   var dismissed: DismissedTable { DismissedTable(connection) }
+  var goneParents: GoneParentTable { GoneParentTable(connection) }
+  /// Of unsynced tables to synced ones; none where nothing is merged.
+  let localReferences: LocalReferences
   /// Where somebody listens: which rows changed.
   let recorder: ChangeRecorder?
   let inboxLimits: InboxLimits
@@ -42,9 +45,11 @@ final class StoreTransaction {
   init(
     _ db: Database, tables: StoreTables, sql: [TableSQL], recorder: ChangeRecorder? = nil,
     inboxLimits: InboxLimits = InboxLimits(), knownTriggers: KnownTriggers? = nil,
-    statements: StatementMemory? = nil, others: OtherWriters? = nil
+    statements: StatementMemory? = nil, others: OtherWriters? = nil,
+    localReferences: LocalReferences = .none
   ) throws {
     self.db = db
+    self.localReferences = localReferences
     self.others = others
     let connection = StoreConnection(db, tables, memory: statements)
     self.connection = connection

@@ -11,6 +11,8 @@ final class TransactionTriggers {
   /// While ``merging(_:)`` runs: what it meets of them.
   private(set) var met = AppTriggers()
   private var isMerging = false
+  /// Unsynced tables to which is written besides.
+  private var others: [String] = []
   /// Whether a table of the app's took a write, so that its triggers may have run.
   var hasWrittenRows = false
   private var db: Database { connection.db }
@@ -73,8 +75,13 @@ final class TransactionTriggers {
     return try known?.triggers(db) { try read() } ?? read()
   }
 
+  /// Has ``merging(_:)`` see to the triggers on unsynced tables too, for what it writes there.
+  func include(_ tables: [String]) {
+    (known, others) = (nil, tables)
+  }
+
   private func read() throws -> AppTriggers {
-    try AppTriggers(db, of: sql.map(\.shape.name)) {
+    try AppTriggers(db, of: sql.map(\.shape.name) + others) {
       let synced = try syncedColumns()
       return AppTriggers.Surroundings(
         synced: synced,

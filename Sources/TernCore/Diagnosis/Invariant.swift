@@ -29,9 +29,11 @@ public enum Invariant: String, Hashable, Sendable, Codable, CaseIterable {
   case authorsAreMembers = "INV-13"
   /// A row that lives is shown in its table or listed in the inbox.
   case rowsStayInSight = "INV-14"
+  /// A row that does not sync goes only with a parent that is deleted at a pull's end.
+  case localRowsStay = "INV-15"
 }
 
 extension Invariant: CustomStringConvertible {
-  /// `INV-01` to `INV-14`.
+  /// `INV-01` to `INV-15`.
   public var description: String { rawValue }
 }

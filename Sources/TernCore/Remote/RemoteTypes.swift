@@ -119,4 +119,7 @@ public struct PulledPage: Hashable, Sendable {
     self.now = now
     self.withheld = withheld
   }
+
+  /// Whether everything that the remote has is here once the page is merged.
+  package var endsPull: Bool { !hasMore && withheld == nil }
 }

@@ -16,4 +16,14 @@ extension Database {
     defer { tern_enable_foreign_keys(sqliteConnection, 1) }
     return try body()
   }
+
+  /// Whether the open transaction could not be committed, because rows that it wrote lack their
+  /// parents.
+  ///
+  /// - Source: <https://www.sqlite.org/c3ref/c_dbstatus_options.html>
+  package var hasOpenViolations: Bool {
+    var (count, highest): (Int32, Int32) = (0, 0)
+    sqlite3_db_status(sqliteConnection, SQLITE_DBSTATUS_DEFERRED_FKS, &count, &highest, 0)
+    return count != 0
+  }
 }

@@ -30,13 +30,15 @@ extension Planted {
       try PlantedTable.names(of: "schemas", in: text) == Planted.ofSchemas.map(\.rawValue))
     #expect(try PlantedTable.names(of: "folds", in: text) == Planted.ofFolds.map(\.rawValue))
     #expect(
+      try PlantedTable.names(of: "local rows", in: text) == Planted.ofLocalChildren.map(\.rawValue))
+    #expect(
       try PlantedTable.names(of: "servers", in: text) == Planted.ofServers.map(\.rawValue))
     #expect(
       try PlantedTable.names(of: "devices", in: text) == Planted.ofDevices.map(\.rawValue))
     #expect(
       Set(
-        Planted.ofSync + Planted.ofSchemas + Planted.ofFolds + Planted.ofServers
-          + Planted.ofDevices + Planted.ofJobs)
+        Planted.ofSync + Planted.ofSchemas + Planted.ofFolds
+          + Planted.ofLocalChildren + Planted.ofServers + Planted.ofDevices + Planted.ofJobs)
         == Set(Planted.allCases))
     #expect(Planted.allCases.count >= 15)
   }

@@ -17,7 +17,7 @@ struct ConformanceTests {
 
   @Test func `invariants have ids of one form`() throws {
     #expect(Invariant.allCases.first?.description == "INV-01")
-    #expect(Invariant.allCases.last?.description == "INV-14")
+    #expect(Invariant.allCases.last?.description == "INV-15")
     let json = try JSONEncoder().encode([Invariant.cursorFollowsState])
     #expect(String(decoding: json, as: UTF8.self) == #"["INV-05"]"#)
   }

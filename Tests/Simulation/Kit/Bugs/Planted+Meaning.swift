@@ -112,6 +112,8 @@ extension Planted {
     case .veilSealed: "a REPLACE of a veiled row writes what the veil shows"
     case .veilForHeld: "a quarantined parent veils its children, as a deleted one does"
     case .veilDisplaces: "a row that a veil moves to a default displaces one that a person wrote"
+    case .localCascadeEarly:
+      "a row that does not sync goes with its parent before the last page of a pull"
     case .answerNotBelieved: "an answer does not correct a path without a route"
     }
   }
