@@ -7,6 +7,8 @@ struct HeldBench {
   enum Case: String, CaseIterable {
     /// Children of a parent that is deleted elsewhere, and comes back.
     case children
+    /// The same of children that are shown without it.
+    case veils
     /// Rows that collide in a UNIQUE column, two by two.
     case collisions
     /// The same of a table that folds them.
@@ -30,6 +32,7 @@ struct HeldBench {
   func run(_ bench: Case) throws {
     switch bench {
     case .children: try children()
+    case .veils: try veils()
     case .collisions: try collisions()
     case .folds: try folds()
     case .chain: try chain()
@@ -52,6 +55,24 @@ struct HeldBench {
     try a.execute("INSERT INTO parent (id) VALUES ('p')")
     try measure("parent-back") { try meet() }
     try expect(count, "child")
+  }
+
+  private func veils() throws {
+    try a.execute("INSERT INTO parent (id) VALUES ('p')")
+    try meet()
+    try b.execute(rows("INSERT INTO loose (id, parent) SELECT value, 'p'"))
+    try b.replica.store.seal()
+    try a.execute("DELETE FROM parent")
+    let without = try Peer(3).writes()
+    // What comes is veiled here, and what was there is there.
+    try measure("merge") { try a.pull(from: b) }
+    try measure("merge-parent") { try b.pull(from: a) }
+    try expect(count, "loose WHERE parent IS NULL")
+    report("write", try b.writes() / without)
+    try a.execute("INSERT INTO parent (id) VALUES ('p')")
+    try measure("parent-back") { try b.pull(from: a) }
+    try meet()
+    try expect(count, "loose WHERE parent = 'p'")
   }
 
   private func collisions() throws {
@@ -169,6 +190,9 @@ struct HeldBench {
             CREATE TABLE child (id TEXT NOT NULL PRIMARY KEY,
               parent TEXT REFERENCES parent ON DELETE CASCADE ON UPDATE CASCADE);
             CREATE INDEX child_parent ON child (parent);
+            CREATE TABLE loose (
+              id TEXT NOT NULL PRIMARY KEY, parent TEXT REFERENCES parent ON DELETE SET NULL);
+            CREATE INDEX loose_parent ON loose (parent);
             CREATE TABLE tag (id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL UNIQUE);
             CREATE TABLE topic (id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL, sameAs TEXT);
             CREATE UNIQUE INDEX topic_name ON topic (name) WHERE sameAs IS NULL;
@@ -186,7 +210,7 @@ struct HeldBench {
         database,
         schema: SyncSchema(
           version: 1,
-          tables: ["parent", "child", "tag", "link"].map { SyncTable($0) }
+          tables: ["parent", "child", "loose", "tag", "link"].map { SyncTable($0) }
             + [
               SyncTable("kept", deletes: .updateWins),
               SyncTable("topic", collisions: .fold(into: "sameAs")),

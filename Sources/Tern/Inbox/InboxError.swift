@@ -11,7 +11,7 @@ public struct InboxError: Error, Hashable, Sendable {
     package let reason: Reason
 
     /// It was restored, dismissed, or too old, or it says something else by now.
-    public static let missingEntry = Code(reason: .missingEntry)
+    package static let missingEntry = Code(reason: .missingEntry)
     /// The schema does not have the table, or none of the entry's columns, any more.
     package static let missingTable = Code(reason: .missingTable)
     /// There is no row with the key to restore into.

@@ -114,7 +114,6 @@ package enum Planted: String, CaseIterable, Sendable {
   case foldedNotWoken
   /// Nor when, in a table of several UNIQUE indexes, another comes that it should point to.
   case foldedUnsought
-<<<<<<< HEAD
   /// A snapshot has what a veiled row shows, and not what the state has of it.
   case veilInSnapshot
   /// So has what is kept of a deleted row.
@@ -125,10 +124,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case veilForHeld
   /// A veiled row takes its place in a UNIQUE index by its creation, as if somebody had written it.
   case veilDisplaces
-=======
   /// A row that does not sync goes with its parent before the last page of a pull.
   case localCascadeEarly
->>>>>>> abb42ecbf2d40bf6ae30c9692e9554a46cc3cf54
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -220,15 +217,12 @@ package enum Planted: String, CaseIterable, Sendable {
   ]
   /// Those of folded rows: no simulated table folds.
   package static let ofFolds: [Planted] = [.pointersLeft, .foldedNotWoken, .foldedUnsought]
-<<<<<<< HEAD
   /// Those of veils: no simulated reference sets NULL.
   package static let ofVeils: [Planted] = [
     .veilInSnapshot, .veilKept, .veilSealed, .veilForHeld, .veilDisplaces,
   ]
-=======
   /// Those of unsynced tables: the simulation has none.
   package static let ofLocalChildren: [Planted] = [.localCascadeEarly]
->>>>>>> abb42ecbf2d40bf6ae30c9692e9554a46cc3cf54
   /// Those of a server that its own tests catch: no simulated space is full.
   package static let ofServers: [Planted] = [.quotaPacked]
   /// Those of a device that its own tests catch: a simulated server gives nothing that it has not

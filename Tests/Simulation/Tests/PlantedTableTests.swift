@@ -29,6 +29,7 @@ extension Planted {
     #expect(
       try PlantedTable.names(of: "schemas", in: text) == Planted.ofSchemas.map(\.rawValue))
     #expect(try PlantedTable.names(of: "folds", in: text) == Planted.ofFolds.map(\.rawValue))
+    #expect(try PlantedTable.names(of: "veils", in: text) == Planted.ofVeils.map(\.rawValue))
     #expect(
       try PlantedTable.names(of: "local rows", in: text) == Planted.ofLocalChildren.map(\.rawValue))
     #expect(
@@ -37,7 +38,7 @@ extension Planted {
       try PlantedTable.names(of: "devices", in: text) == Planted.ofDevices.map(\.rawValue))
     #expect(
       Set(
-        Planted.ofSync + Planted.ofSchemas + Planted.ofFolds
+        Planted.ofSync + Planted.ofSchemas + Planted.ofFolds + Planted.ofVeils
           + Planted.ofLocalChildren + Planted.ofServers + Planted.ofDevices + Planted.ofJobs)
         == Set(Planted.allCases))
     #expect(Planted.allCases.count >= 15)

@@ -36,7 +36,7 @@ struct VeilPropertyTests {
   #if Rehearsal
   @Test(arguments: Planted.ofVeils)
   func `a planted bug of veils is caught within three hundred seeds`(_ bug: Planted) throws {
-    let caught = try (UInt64(1)...300).first { seed in
+    let caught = try Rehearsal.seeds(1...300, catching: bug.rawValue).first { seed in
       do {
         try Planted.with(bug) { try run(seed) }
         return false

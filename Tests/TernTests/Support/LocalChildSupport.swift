@@ -39,7 +39,7 @@ enum LocalChild {
     _ = try device.store.merge(
       PulledPage(
         operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: hasMore,
-        nowMilliseconds: 0, withheld: withheld),
+        now: nil, withheld: withheld),
       from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
   }
 
