@@ -13,7 +13,7 @@ struct NotedRow {
   private var sequence: UInt64 = 0
   /// Where the state begins among the scan's columns.
   let stateColumn: Int32
-  /// The row change as it goes into the body; valid after a ``change(from:wasHeld:sequence:)`` that
+  /// The row change as it goes into the body; valid after a ``change(from:wasHeld:veil:sequence:)`` that
   /// was not `nil`.
   private(set) var encoded = ByteWriter()
   private var keyWriter = ByteWriter()

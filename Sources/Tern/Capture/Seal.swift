@@ -241,8 +241,8 @@ struct Seal {
     if !row.exists, state?.isPresent ?? true { return }
     let left = try writer.readShown(row.packedKey).flatMap { veil.left(in: $0) }
     if left == veil { return }
-    try writer.dropVeil(row.packedKey)
-    if let left { try writer.noteVeil(left, on: row.packedKey) }
+    try writer.veils.drop(row.packedKey)
+    if let left { try writer.veils.note(left, on: row.packedKey) }
   }
 
   private func showAgain(

@@ -69,7 +69,7 @@ struct HeldDoctor {
       } catch is WireError {
         continue
       }
-      if !hasNotes, let found = try settlement.wrongVeil(on: key, writer) {
+      if !hasNotes, let found = try settlement.parents.wrongVeil(on: key, writer) {
         try findings.add(.heldStands, found, at: place)
       }
       if reason == .veiled { continue }

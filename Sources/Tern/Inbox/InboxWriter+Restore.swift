@@ -47,8 +47,8 @@ extension InboxWriter {
       try transaction.held.content(in: .held, row.table, key) ?? [:])
     var released: Set<String> = []
     let settlement = try Settlement(transaction, writers: [:])
-    for reference in try settlement.references(of: key, content, sql.shape)
-    where try settlement.isDeleted(reference) {
+    for reference in try settlement.parents.references(of: key, content, sql.shape)
+    where try settlement.parents.isDeleted(reference) {
       if sql.shape.isReleased(reference.foreignKey) {
         for column in sql.shape.columns(of: reference.foreignKey) {
           content[column] = try releasedValue(column, reference.foreignKey, sql)
@@ -76,8 +76,8 @@ extension InboxWriter {
     let settlement = try Settlement(transaction, writers: [:])
     let content = try settlement.writer(sql).read(row.key) ?? [:]
     var isDone = false
-    for reference in try settlement.references(of: row.key, content, sql.shape)
-    where try settlement.isDeleted(reference) {
+    for reference in try settlement.parents.references(of: row.key, content, sql.shape)
+    where try settlement.parents.isDeleted(reference) {
       try bringBack(reference, settlement)
       isDone = true
     }
@@ -102,7 +102,7 @@ extension InboxWriter {
   }
 
   /// Inserts a deleted parent with what is kept of it.
-  private func bringBack(_ reference: Settlement.Reference, _ settlement: Settlement) throws {
+  private func bringBack(_ reference: DeletedParents.Reference, _ settlement: Settlement) throws {
     let sql = reference.parent
     guard let kept = try transaction.held.content(in: .kept, sql.shape.id, reference.key) else {
       throw InboxError(
@@ -130,7 +130,7 @@ extension InboxWriter {
 extension InboxWriter {
   /// Why the table does not take a deleted parent back.
   private func refusal(
-    of reference: Settlement.Reference, _ key: [SQLiteValue], _ content: [String: SQLiteValue],
+    of reference: DeletedParents.Reference, _ key: [SQLiteValue], _ content: [String: SQLiteValue],
     _ writer: TableWriter, _ error: DatabaseError
   ) throws -> InboxError {
     // Where something else refused it too, it would be no use to make room.

@@ -240,7 +240,7 @@ final class RowMerger {
     guard let veil = try writer.veil(of: key) else { return }
     let names = Set(columns.map { shape.columns[$0].name })
     if veil.columns.contains(where: { names.contains($0.name) }) {
-      try writer.lift(veil, from: Array(key))
+      try writer.veils.lift(veil, from: Array(key))
     }
   }
 

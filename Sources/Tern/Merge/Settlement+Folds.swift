@@ -5,19 +5,13 @@ import TernDatabase
 /// earliest of the rows that have the places it would have. A pointer is no reference, so that
 /// nothing depends on it but what this says.
 extension Settlement {
-  /// Has the folded rows looked at that may have another rival than before: also of tables that
-  /// this settlement alone wrote to, as where a parent came.
-  func wakeFolded() throws {
-    for writer in writers.values { try PointedRows(transaction: transaction).wake(writer.sql) }
-  }
-
   /// Tries whether a folded row collides with none any more.
   func unfoldIfAlone(_ row: RowID, _ writer: TableWriter) throws {
     // It is deleted, or rows are folded in its table no longer.
     guard writer.folds, try writer.state(of: row.key)?.isShown ?? true,
       let content = try writer.readShown(row.key)
-    else { return try writer.noteUnfolded(row.key) }
-    if try writer.point(row.key, to: nil) == nil { return try writer.noteUnfolded(row.key) }
+    else { return try writer.veils.noteUnfolded(row.key) }
+    if try writer.point(row.key, to: nil) == nil { return try writer.veils.noteUnfolded(row.key) }
     waiting[row] = WaitingRow(
       sql: writer.sql, key: row.key, content: content, creation: try writer.creation(of: row.key),
       isFolded: true)
@@ -28,7 +22,7 @@ extension Settlement {
     if let reason = try writer.point(row.key, to: nil) {
       try writer.hold(row.key, reason, adding: [:])
     } else {
-      try writer.noteUnfolded(row.key)
+      try writer.veils.noteUnfolded(row.key)
     }
   }
 
@@ -73,7 +67,7 @@ extension Settlement {
           try writer.hold(key, refusal, adding: [:])
           hasHeld = true
         } else {
-          try writer.noteUnfolded(key)
+          try writer.veils.noteUnfolded(key)
         }
       }
     }

@@ -72,7 +72,7 @@ extension Settlement {
       }
       let content = sql.shape.present(held)
       if reason == .orphaned { knownOrphans.insert(row) }
-      let shown = try veil(over: content, of: key, sql)?.laid(over: content) ?? content
+      let shown = try parents.veil(over: content, of: key, sql)?.laid(over: content) ?? content
       let needs = try needs(of: row, shown, sql)
       if reason == .orphaned, !needs.areOfDeleted {
         try transaction.held.hold(row.table, key, .parent, content: content)
@@ -163,7 +163,7 @@ extension Settlement {
       let held = try transaction.held.content(in: .held, row.table, row.key) ?? [:]
       let content = sql.shape.present(held)
       let isContested = contested.contains(row.table)
-      let shown = try veil(over: content, of: row.key, sql)?.laid(over: content) ?? content
+      let shown = try parents.veil(over: content, of: row.key, sql)?.laid(over: content) ?? content
       var needs = try needs(of: row, shown, sql).comingWith
       for id in needs?.rows ?? [] where !queue.isPending(id) {
         if isContested, try mayStand(id) { needs?.rows.remove(id) } else { needs = nil }

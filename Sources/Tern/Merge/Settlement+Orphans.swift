@@ -19,18 +19,7 @@ extension Settlement {
   private func settle(_ key: [UInt8], _ sql: TableSQL) throws {
     let row = RowID(table: sql.shape.id, key: key)
     guard let reason = try transaction.held.reason(of: row) else { return }
-    if reason == .folded {
-      if Planted.isActive(.foldedNotWoken) { return try transaction.held.setWaits(row, on: []) }
-      let rivals = try writer(sql).readShown(key)
-        .map { try writer(sql).rivals(of: key, content: $0) }
-      return try transaction.held.setWaits(
-        row,
-        on: Set((rivals ?? []).map { RowID(table: row.table, key: $0) })
-          .union(veilingParents(of: row, sql)))
-    }
-    if reason == .veiled {
-      return try transaction.held.setWaits(row, on: veilingParents(of: row, sql))
-    }
+    if reason.isInTable { return try settleInTable(row, reason, sql) }
     guard
       let held = try transaction.held.content(in: .held, row.table, key)
     else { return }
@@ -38,22 +27,22 @@ extension Settlement {
     switch reason {
     case .constraint, .incomplete, .deleted, .folded, .veiled:
       // Nothing but a change of its own can show it, and it may be gone with its parent.
-      let parents = try hasVeilable() ? parents(of: row, content, sql).rows : []
+      let parents = try self.parents.hasVeilable() ? parentRows(of: row, content, sql).rows : []
       try transaction.held.setWaits(row, on: parents)
     case .removal:
       // An expression of the app's failed, and nobody knows what that waits for.
       try transaction.held.setWaits(row, on: nil)
     case .unique:
-      let parents = try parents(of: row, content, sql)
+      let parents = try parentRows(of: row, content, sql)
       let shown = try waitingRow(row, content, sql).content
       let rivals = try writer(sql).rivals(of: key, content: shown)
         .map { RowID(table: row.table, key: $0) }
       // A rival that came before it can be quarantined itself, because its parent lost a place.
       try transaction.held.setWaits(row, on: rivals.isEmpty ? nil : parents.rows.union(rivals))
     case .parent, .orphaned:
-      let parents = try parents(of: row, content, sql)
+      let parents = try parentRows(of: row, content, sql)
       if parents.isDeleted {
-        if reason == .parent { try mark(row) }
+        if reason == .parent { try transaction.held.markOrphaned(row) }
         if !knownOrphans.contains(row) { newOrphans += 1 }
         try transaction.held.setWaits(row, on: parents.rows)
       } else {
@@ -64,11 +53,23 @@ extension Settlement {
     }
   }
 
-  /// The rows without which a row is shown.
-  private func veilingParents(of row: RowID, _ sql: TableSQL) throws -> Set<RowID> {
-    guard let veil = try writer(sql).veil(of: row.key) else { return [] }
-    let content = veil.columns.reduce(into: [:]) { $0[$1.name] = $1.held }
-    return try parents(of: row, content, sql).rows
+  /// Of a row that stays in its table: it waits for those that it points to, and those without
+  /// which it is shown.
+  private func settleInTable(_ row: RowID, _ reason: HeldReason, _ sql: TableSQL) throws {
+    var rows: Set<RowID> = []
+    if let veil = try writer(sql).veil(of: row.key) {
+      rows = try parentRows(
+        of: row, veil.columns.reduce(into: [:]) { $0[$1.name] = $1.held }, sql
+      ).rows
+    }
+    if reason == .folded {
+      if Planted.isActive(.foldedNotWoken) { return try transaction.held.setWaits(row, on: []) }
+      let shown = try writer(sql).readShown(row.key)
+      for rival in try shown.map({ try writer(sql).rivals(of: row.key, content: $0) }) ?? [] {
+        rows.insert(RowID(table: row.table, key: rival))
+      }
+    }
+    try transaction.held.setWaits(row, on: rows)
   }
 
   /// The rows that a quarantined row refers to by their keys.
@@ -80,29 +81,25 @@ extension Settlement {
     var isDeleted = false
   }
 
-  private func parents(of row: RowID, _ content: [String: SQLiteValue], _ sql: TableSQL) throws
+  private func parentRows(of row: RowID, _ content: [String: SQLiteValue], _ sql: TableSQL) throws
     -> Parents
   {
-    var parents = Parents()
+    var found = Parents()
     // The default that a veil shows has a parent too.
-    let shown = try veil(over: content, of: row.key, sql)?.laid(over: content) ?? [:]
-    for reference in try references(of: row.key, shown, sql.shape) {
-      parents.rows.insert(RowID(table: reference.parent.shape.id, key: reference.key))
+    let shown = try parents.veil(over: content, of: row.key, sql)?.laid(over: content) ?? [:]
+    for reference in try parents.references(of: row.key, shown, sql.shape) {
+      found.rows.insert(RowID(table: reference.parent.shape.id, key: reference.key))
     }
-    parents.rows.remove(row)
-    for reference in try references(of: row.key, content, sql.shape) {
+    found.rows.remove(row)
+    for reference in try parents.references(of: row.key, content, sql.shape) {
       let parent = RowID(table: reference.parent.shape.id, key: reference.key)
       if parent == row { continue }
-      parents.rows.insert(parent)
+      found.rows.insert(parent)
       let writer = try writer(reference.parent)
       if try writer.read(reference.key) != nil { continue }
-      parents.isMissing = true
-      if try writer.state(of: reference.key)?.deletion != nil { parents.isDeleted = true }
+      found.isMissing = true
+      if try writer.state(of: reference.key)?.deletion != nil { found.isDeleted = true }
     }
-    return parents
-  }
-
-  private func mark(_ row: RowID) throws {
-    try transaction.held.markOrphaned(row)
+    return found
   }
 }

@@ -29,7 +29,7 @@ extension Settlement {
   /// Those of them that are veiled stand, and what they show then may collide with others.
   func wakeBelow() throws {
     // Without UNIQUE nothing is kept out by a row that stands.
-    guard !contested.isEmpty, try transaction.held.hasRows() || hasVeilable() else { return }
+    guard !contested.isEmpty, try transaction.held.hasRows() || parents.hasVeilable() else { return }
     var below: [RowID] = []
     for writer in writers.values {
       let table = writer.sql.shape.id
@@ -82,14 +82,10 @@ extension Settlement {
       leaning.insert(RowID(table: writer.sql.shape.id, key: key))
       return false
     case .falls:
-      try takeOut(key, writer)
+      if try lay(on: key, writer) { return true }
+      try writer.hold(key, .parent, adding: [:])
       return true
     }
-  }
-
-  /// What becomes of a row in its table that lacks a parent for good.
-  private func takeOut(_ key: [UInt8], _ writer: TableWriter) throws {
-    if try !lay(on: key, writer) { try writer.hold(key, .parent, adding: [:]) }
   }
 
   /// Whether a row in its table refers to one that is not.
@@ -141,34 +137,6 @@ extension Settlement {
     transaction.sql.parent(of: foreignKey)
   }
 
-  /// A reference by key.
-  struct Reference {
-    let foreignKey: TableShape.ForeignKey
-    let parent: TableSQL
-    let key: [UInt8]
-  }
-
-  func references(of key: [UInt8], _ content: [String: SQLiteValue], _ shape: TableShape) throws
-    -> [Reference]
-  {
-    let values = try shape.values(key, content)
-    return shape.foreignKeys.compactMap { foreignKey in
-      let named = foreignKey.valuesByParent(values)
-      guard let parent = parent(of: foreignKey), foreignKey.isExact(parent),
-        !named.values.contains(.null),
-        let sql = transaction.sql.first(where: { $0.shape.id == parent.id })
-      else { return nil }
-      return Reference(foreignKey: foreignKey, parent: sql, key: parent.packed(named))
-    }
-  }
-
-  /// Whether a row is not in its table because it was deleted.
-  func isDeleted(_ reference: Reference) throws -> Bool {
-    let writer = try writer(reference.parent)
-    return try writer.read(reference.key) == nil
-      && writer.state(of: reference.key)?.deletion != nil
-  }
-
   // MARK: - While rows are waiting
 
   /// Looks again at the rows that lean on others; `true` when one fell.
@@ -181,8 +149,7 @@ extension Settlement {
       case .leans: continue
       case .stands: break
       case .falls:
-        try takeOut(row.key, writer)
-        hasFallen = true
+        hasFallen = try fell(row.key, writer) || hasFallen
       }
       leaning.remove(row)
     }

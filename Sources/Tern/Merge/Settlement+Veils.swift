@@ -1,127 +1,9 @@
 import TernCore
 import TernDatabase
 
-/// Rows whose parent is deleted and whose reference says `ON DELETE SET NULL` or `SET DEFAULT`:
-/// they are shown without it, and the state keeps what they refer to.
-///
-/// Which they are is decided before all else, and from the state alone: of the parents that are
-/// deleted, and of those that such a delete takes along. A parent that is only quarantined veils
-/// nothing.
+/// Rows that are shown without a deleted parent: which they are is decided before all else, by
+/// ``DeletedParents``.
 extension Settlement {
-  // MARK: - Which
-
-  /// What a row that the state has with `content` is to show instead; `nil` where it shows that.
-  func veil(over content: [String: SQLiteValue], of key: [UInt8], _ sql: TableSQL) throws -> Veil? {
-    let references = try veilable(sql)
-    if references.isEmpty { return nil }
-    let values = try sql.shape.values(key, content)
-    let veiled = try references.compactMap { reference -> [Veil.Column]? in
-      let named = reference.foreignKey.valuesByParent(values)
-      if named.values.contains(.null) { return nil }
-      let parent = RowID(table: reference.parent.id, key: reference.parent.packed(named))
-      guard try isGone(parent) else { return nil }
-      let columns = reference.released.map { name, shown in
-        Veil.Column(name: name, held: values[name.folded] ?? .null, shown: shown)
-      }
-      return columns.allSatisfy { $0.held == $0.shown } ? nil : columns
-    }
-    return veiled.isEmpty ? nil : Veil(references: veiled)
-  }
-
-  /// For the doctor.
-  func wrongVeil(on key: [UInt8], _ writer: TableWriter) throws -> String? {
-    let laid = try writer.veil(of: key)
-    guard let shown = try writer.readShown(key) else {
-      return laid.map { _ in "the row is veiled, and is not in its table" }
-    }
-    let wanted = try veil(over: writer.read(key) ?? [:], of: key, writer.sql)
-    if laid == wanted, laid.map({ $0.left(in: shown) == $0 }) ?? true { return nil }
-    return "the row shows another reference than its deleted parents leave it"
-  }
-
-  /// A reference that can be veiled.
-  struct Veilable {
-    let foreignKey: TableShape.ForeignKey
-    let parent: TableShape
-    /// What its columns show of a parent that is gone.
-    let released: [(name: String, value: SQLiteValue)]
-  }
-
-  func veilable(_ sql: TableSQL) throws -> [Veilable] {
-    if let known = veilableByTable[sql.shape.id] { return known }
-    let found = try sql.shape.foreignKeys.compactMap { foreignKey -> Veilable? in
-      guard let parent = parent(of: foreignKey), foreignKey.isExact(parent),
-        sql.shape.isReleased(foreignKey), sql.shape.isAlone(foreignKey)
-      else { return nil }
-      let columns = sql.shape.columns(of: foreignKey)
-      guard columns.count == foreignKey.columns.count else { return nil }
-      var released: [(name: String, value: SQLiteValue)] = []
-      for column in columns {
-        var value = SQLiteValue.null
-        if foreignKey.onDelete == "SET DEFAULT" {
-          // One that is computed would be another on each device.
-          guard try transaction.db.hasLiteralDefault(column, in: sql.shape.name) else { return nil }
-          value = try transaction.db.declaredDefault(of: column, in: sql.shape.name)
-        }
-        released.append((column, value))
-      }
-      return Veilable(foreignKey: foreignKey, parent: parent, released: released)
-    }
-    veilableByTable[sql.shape.id] = found
-    return found
-  }
-
-  func hasVeilable() throws -> Bool {
-    try transaction.sql.contains { try !veilable($0).isEmpty }
-  }
-
-  /// Whether a row is deleted, or would be taken along by a delete that the state has: from row to
-  /// row along references that say `ON DELETE CASCADE`.
-  private func isGone(_ row: RowID) throws -> Bool {
-    if let known = gone[row] { return known }
-    var below: [RowID: RowID] = [:]
-    var waiting = [row]
-    while let next = waiting.popLast() {
-      let isDeleted = try gone[next] ?? (state(of: next)?.deletion != nil)
-      let isHeld =
-        try Planted.isActive(.veilForHeld) && transaction.held.holds(next.table, next.key)
-      if isDeleted || isHeld {
-        var child: RowID? = next
-        while let row = child {
-          gone[row] = true
-          child = below[row]
-        }
-        return true
-      }
-      if gone[next] != nil { continue }
-      for parent in try cascadingParents(of: next) where below[parent] == nil && parent != row {
-        below[parent] = next
-        waiting.append(parent)
-      }
-    }
-    // Nothing above is gone.
-    for met in below.keys { gone[met] = false }
-    gone[row] = false
-    return false
-  }
-
-  private func state(of row: RowID) throws -> RowState? {
-    guard let sql = transaction.sql.first(where: { $0.shape.id == row.table }) else { return nil }
-    return try writer(sql).state(of: row.key)
-  }
-
-  private func cascadingParents(of row: RowID) throws -> [RowID] {
-    guard let sql = transaction.sql.first(where: { $0.shape.id == row.table }),
-      sql.shape.foreignKeys.contains(where: { $0.onDelete == "CASCADE" }),
-      try state(of: row)?.isShown ?? false, let content = try writer(sql).standing(row.key)
-    else { return [] }
-    return try references(of: row.key, content, sql.shape)
-      .filter { $0.foreignKey.onDelete == "CASCADE" }
-      .map { RowID(table: $0.parent.shape.id, key: $0.key) }
-  }
-
-  // MARK: - Laying and lifting
-
   /// Shows again what veils hide of the rows that are to be looked at, where what they refer to is
   /// gone no longer, or something else is.
   func liftVeils() throws {
@@ -133,10 +15,12 @@ extension Settlement {
       for key in try transaction.held.unsettledKeys(sql.shape.id) {
         guard let laid = try writer.veil(of: key) else { continue }
         guard let content = try writer.read(key), try writer.state(of: key)?.isShown ?? false else {
-          try writer.dropVeil(key)
+          try writer.veils.drop(key)
           continue
         }
-        if try veil(over: content, of: key, sql) != laid { try writer.lift(laid, from: key) }
+        if try parents.veil(over: content, of: key, sql) != laid {
+          try writer.veils.lift(laid, from: key)
+        }
       }
     }
   }
@@ -145,17 +29,16 @@ extension Settlement {
   ///
   /// - Returns: whether that is done. Where the table refuses it, the row is quarantined.
   func lay(on key: [UInt8], _ writer: TableWriter) throws -> Bool {
-    if try veilable(writer.sql).isEmpty { return false }
     guard let content = try writer.read(key),
-      let veil = try veil(over: content, of: key, writer.sql)
+      let veil = try parents.veil(over: content, of: key, writer.sql)
     else { return false }
     let before = try writer.veil(of: key)
     // What it shows has no parent either.
     if before == veil { return false }
     // As the state has it, so that nothing of the veil before is left.
-    if let before { try writer.lift(before, from: key) }
+    if let before { try writer.veils.lift(before, from: key) }
     if before == nil { newOrphans += 1 }
-    guard let reason = try writer.lay(veil, on: key) else { return true }
+    guard let reason = try writer.veils.lay(veil, on: key) else { return true }
     try writer.hold(key, reason == .unique ? .unique : .parent, adding: [:])
     return true
   }
@@ -168,23 +51,12 @@ extension Settlement {
   {
     guard var refused = try writer.show(row.key, content: row.content, folded: winner) else {
       try transaction.held.drop(in: .held, row.sql.shape.id, row.key)
-      if let veil = row.veil { try writer.noteVeil(veil, on: row.key) }
+      if let veil = row.veil { try writer.veils.note(veil, on: row.key) }
       return nil
     }
     guard let veil = row.veil else { return refused }
     for column in veil.columns { refused.content[column.name] = column.held }
     if refused.reason == .constraint { refused.reason = .parent }
     return refused
-  }
-}
-
-extension TableShape {
-  /// Whether no other reference has a column of this one, and the latest write stands in each.
-  fileprivate func isAlone(_ foreignKey: ForeignKey) -> Bool {
-    let own = Set(foreignKey.columns.map(\.folded))
-    return foreignKeys.allSatisfy {
-      $0 == foreignKey || own.isDisjoint(with: $0.columns.map(\.folded))
-    }
-      && columns.allSatisfy { !own.contains($0.name.folded) || $0.rule.kind == .lastWriter }
   }
 }

@@ -41,15 +41,12 @@ final class Settlement {
   var knownOrphans: Set<RowID> = []
   /// Rows that are quarantined now because a parent is deleted, and were not before.
   var newOrphans = 0
-  /// By table, once that was looked up.
-  var veilableByTable: [Int64: [Veilable]] = [:]
-  /// Rows that are deleted or go with one that is, and rows that are not: nothing of that changes
-  /// while rows are settled.
-  var gone: [RowID: Bool] = [:]
+  let parents: DeletedParents
 
   init(_ transaction: StoreTransaction, writers: [Int64: TableWriter]) throws {
     self.transaction = transaction
     self.writers = writers
+    parents = DeletedParents(transaction)
   }
 
   func run() throws -> [Int64: TableWriter] {
@@ -65,7 +62,8 @@ final class Settlement {
       // Their parents have won or lost their places.
       try showHeld(transaction.sql.filter { !contested.contains($0.shape.id) })
     }
-    try wakeFolded()
+    // Also of tables that this settlement alone wrote to, as where a parent came.
+    for writer in writers.values { try PointedRows(transaction: transaction).wake(writer.sql) }
     repeat { try holdOrphans() } while try settlePointers()
     try settleHeld()
     for writer in writers.values { writer.tellShown() }
@@ -144,7 +142,7 @@ final class Settlement {
   func waitingRow(_ row: RowID, _ content: [String: SQLiteValue], _ sql: TableSQL) throws
     -> WaitingRow
   {
-    let veil = try veil(over: content, of: row.key, sql)
+    let veil = try parents.veil(over: content, of: row.key, sql)
     return WaitingRow(
       sql: sql, key: row.key, content: veil?.laid(over: content) ?? content,
       creation: try writer(sql).creation(of: row.key, veil: veil), veil: veil)

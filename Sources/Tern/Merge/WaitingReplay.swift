@@ -33,7 +33,7 @@ struct WaitingReplay {
     }
     try transaction.held.wakeAll()
     let pass = try MergePass(transaction)
-    for (sql, keys) in orphans { try keys.forEach(pass.writer(for: sql).noteOrphan) }
+    for (sql, keys) in orphans { try pass.writer(for: sql).written += keys }
     for group in aside { try pass.takeUp(group) }
     try mergeParts(pass)
     try pass.finish()

@@ -1,28 +1,36 @@
 import TernCore
 import TernDatabase
 
-/// Rows that are shown without what they refer to.
 extension TableWriter {
+  var veils: VeiledRows { VeiledRows(writer: self) }
+
   func veil(of key: some ContiguousBytesLike) throws -> Veil? {
     try hasHeld ? transaction.veils.veil(of: key, sql.shape) : nil
   }
+}
+
+/// Rows of a table that are shown without what they refer to.
+struct VeiledRows {
+  let writer: TableWriter
+  private var transaction: StoreTransaction { writer.transaction }
+  private var table: Int64 { writer.sql.shape.id }
 
   /// Has a row in its table show what a veil says.
   ///
   /// - Returns: why the table refuses that. The row is as it was then.
   func lay(_ veil: Veil, on key: [UInt8]) throws -> HeldReason? {
-    if let reason = try put(key, veil.laid(over: [:]), .update) { return reason }
-    try noteVeil(veil, on: key)
-    try noteWritten(key)
+    if let reason = try writer.put(key, veil.laid(over: [:]), .update) { return reason }
+    try note(veil, on: key)
+    try writer.noteWritten(key)
     return nil
   }
 
   /// A row was written to its table as a veil says.
-  func noteVeil(_ veil: Veil, on key: [UInt8]) throws {
-    hasHeld = true
-    let row = RowID(table: sql.shape.id, key: key)
+  func note(_ veil: Veil, on key: [UInt8]) throws {
+    writer.hasHeld = true
+    let row = RowID(table: table, key: key)
     // The column's type may have made another value of a default.
-    let shown = veil.columns.allSatisfy { $0.shown == .null } ? [:] : try readShown(key) ?? [:]
+    let shown = veil.columns.allSatisfy { $0.shown == .null } ? [:] : try writer.readShown(key) ?? [:]
     try transaction.veils.put(
       Veil(
         references: veil.references.map { columns in
@@ -37,27 +45,27 @@ extension TableWriter {
   /// Has a row in its table show again what the state has of it, or quarantines it where the table
   /// refuses that.
   func lift(_ veil: Veil, from key: [UInt8]) throws {
-    guard let shown = try readShown(key) else { return try dropVeil(key) }
+    guard let shown = try writer.readShown(key) else { return try drop(key) }
     let content = veil.columnsShown(in: shown).reduce(into: [:]) { $0[$1.name] = $1.held }
-    if !content.isEmpty, let reason = try put(key, content, .update) {
-      return try hold(key, reason, adding: [:])
+    if !content.isEmpty, let reason = try writer.put(key, content, .update) {
+      return try writer.hold(key, reason, adding: [:])
     }
-    try dropVeil(key)
-    try noteWritten(key)
+    try drop(key)
+    try writer.noteWritten(key)
   }
 
   /// Notes of a row in its table that it is folded no longer.
   func noteUnfolded(_ key: [UInt8]) throws {
-    try transaction.held.release(.folded, sql.shape.id, key)
-    if try veil(of: key) != nil {
-      try transaction.held.hold(sql.shape.id, key, .veiled, content: [:])
+    try transaction.held.release(.folded, table, key)
+    if try writer.veil(of: key) != nil {
+      try transaction.held.hold(table, key, .veiled, content: [:])
     }
   }
 
   /// Forgets the veil of a row that went, or of which every column is written.
-  func dropVeil(_ key: some ContiguousBytesLike) throws {
-    guard hasHeld, try transaction.veils.hasRows() else { return }
-    try transaction.veils.drop(sql.shape.id, key)
-    try transaction.held.release(.veiled, sql.shape.id, key)
+  func drop(_ key: some ContiguousBytesLike) throws {
+    guard writer.hasHeld, try transaction.veils.hasRows() else { return }
+    try transaction.veils.drop(table, key)
+    try transaction.held.release(.veiled, table, key)
   }
 }

@@ -8,7 +8,7 @@ final class TableWriter {
   let transaction: StoreTransaction
   let sql: TableSQL
   /// Keys that were written, and keys that went, where foreign keys ask for them.
-  private(set) var written: [[UInt8]] = []
+  var written: [[UInt8]] = []
   private(set) var removed: [[UInt8]] = []
   private var hasBeenTouched = false
   private(set) var hasChanged = false
@@ -112,11 +112,6 @@ final class TableWriter {
   func tellShown() {
     for key in shown { tell(key) }
     shown.removeAll()
-  }
-
-  /// Has the settlement look at a row that may lack its parent.
-  func noteOrphan(_ key: [UInt8]) {
-    written.append(key)
   }
 
   /// Has the settlement look at the rows that refer to one that went, or changed, before.
@@ -318,7 +313,7 @@ final class TableWriter {
   func remove(_ key: some ContiguousBytesLike) throws -> Bool {
     try locals?.noteRemoved(key, self)
     if try take(key) { return true }
-    try holdRefused(key, content: content(of: key) ?? [:])
+    try holdRefused(key, content: standing(key) ?? [:])
     return false
   }
 
@@ -330,7 +325,7 @@ final class TableWriter {
     // Also of one that was quarantined before, whose delete has come.
     if hasLocalChildren { try transaction.goneParents.note(sql.shape.id, key) }
     hasBeenTouched = true
-    try dropVeil(key)
+    try veils.drop(key)
     try transaction.held.wake(sql.shape.id, key)
     if shown.isEmpty || key.withBytes({ shown.remove(Array($0)) }) == nil { tell(key) }
     if isReferredTo, recordsKeys { key.withBytes { removed.append(Array($0)) } }
@@ -410,14 +405,10 @@ final class TableWriter {
       sql.shape.id, key, reason == .removal ? .constraint : reason, content: content)
   }
 
-  /// What the state has of a row that its table shows, or that is to go from there.
-  private func content(of key: some ContiguousBytesLike) throws -> [String: SQLiteValue]? {
-    try isRemovalRefused(key) ? aside(key) : read(key)
-  }
-
-  /// The same, or what is quarantined of it, or kept of one that is deleted.
+  /// What the state has of a row that its table shows, or that is to go from there, is quarantined
+  /// or kept.
   func standing(_ key: some ContiguousBytesLike) throws -> [String: SQLiteValue]? {
-    try content(of: key) ?? aside(key)
+    try isRemovalRefused(key) ? aside(key) : read(key) ?? aside(key)
   }
 
   /// What the state has of a row that stands in the table, local columns included.

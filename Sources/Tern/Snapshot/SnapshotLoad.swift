@@ -444,7 +444,7 @@ final class SnapshotLoad {
       for foreignKey in sql.shape.foreignKeys {
         let select = try transaction.statement(sql.orphans(foreignKey))
         defer { select.reset() }
-        while try select.step() { writer.noteOrphan(select.packedKey(sql.shape)) }
+        while try select.step() { writer.written.append(select.packedKey(sql.shape)) }
       }
     }
   }

@@ -92,7 +92,7 @@ struct SnapshotTable {
     _ row: SnapshotRow, _ content: [String: SQLiteValue], _ state: RowState, _ old: RowState?
   ) throws {
     if let veil = try writer.veil(of: row.packedKey) {
-      try writer.lift(veil, from: Array(row.packedKey))
+      try writer.veils.lift(veil, from: Array(row.packedKey))
     }
     if !large.isEmpty, let large = large[Array(row.packedKey)] {
       return try leave(large, row, content, state, old)

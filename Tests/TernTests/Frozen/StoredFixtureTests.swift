@@ -20,7 +20,8 @@ struct StoredFixtureTests {
       switch self {
       case .format5: 5
       case .format6: 6
-      case .format7, .made: 7
+      case .format7: 7
+      case .made: 8
       }
     }
     var folder: URL { FixtureOrigin.kept(self == .format5 ? "v1" : "v1/format-\(format)") }

@@ -54,7 +54,7 @@ private enum Reference: CaseIterable {
     return """
       CREATE TABLE place (
         id TEXT NOT NULL PRIMARY KEY, name TEXT UNIQUE COLLATE NOCASE,
-        \(column("parent")) ON DELETE SET NULL);
+        \(column("parent")) ON DELETE CASCADE);
       CREATE TABLE thing (
         id TEXT NOT NULL PRIMARY KEY, \(column("place")) ON DELETE CASCADE, slot UNIQUE, code,
         a, b, UNIQUE (place, code), CHECK (a IS NULL OR b IS NULL OR a + b < 5)) WITHOUT ROWID;
