@@ -43,7 +43,7 @@ extension Settlement {
       guard let parent = transaction.sql.first(where: { $0.shape.id == row.table }) else {
         continue
       }
-      if try lay(on: row.key, writer(parent)) { continue }
+      if try lay(on: row.key, writer(parent)) == .veiled { continue }
       try transaction.held.wake(row.table, row.key)
       for (sql, keys) in try children(of: row.key, parent.shape) {
         below += keys.map { RowID(table: sql.shape.id, key: $0) }
@@ -89,7 +89,7 @@ extension Settlement {
 
   /// What becomes of a row in its table that lacks a parent for good.
   private func takeOut(_ key: [UInt8], _ writer: TableWriter) throws {
-    if try !lay(on: key, writer) { try writer.hold(key, .parent, adding: [:]) }
+    if try lay(on: key, writer) == .nothing { try writer.hold(key, .parent, adding: [:]) }
   }
 
   /// Whether a row in its table refers to one that is not.
@@ -109,7 +109,8 @@ extension Settlement {
       statement.reset()
       guard isMissing else { continue }
       if waiting.isEmpty { return .falls }
-      let content = try writer.read(key) ?? [:]
+      // Of a row that is veiled, what it shows has to have a parent.
+      let content = try writer.readShown(key) ?? [:]
       if try !mayCome(foreignKey, of: writer.sql.shape, key, content) { return .falls }
       footing = .leans
     }
@@ -194,7 +195,7 @@ extension Settlement {
     var hasFallen = false
     for (id, row) in waiting where try !hasParents(row) {
       waiting[id] = nil
-      try transaction.held.hold(id.table, id.key, .parent, content: row.content)
+      try transaction.held.hold(id.table, id.key, .parent, content: row.held)
       hasFallen = true
     }
     return hasFallen

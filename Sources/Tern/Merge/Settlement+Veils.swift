@@ -61,7 +61,10 @@ extension Settlement {
         if foreignKey.onDelete == "SET DEFAULT" {
           // One that is computed would be another on each device.
           guard try transaction.db.hasLiteralDefault(column, in: sql.shape.name) else { return nil }
-          value = try transaction.db.declaredDefault(of: column, in: sql.shape.name)
+          let place = foreignKey.columns.firstIndex { $0.folded == column.folded }!
+          let declared = try transaction.db.declaredDefault(of: column, in: sql.shape.name)
+          guard let stored = foreignKey.affinities[place].stored(declared) else { return nil }
+          value = stored
         }
         released.append((column, value))
       }
@@ -132,7 +135,8 @@ extension Settlement {
       let writer = try writer(sql)
       for key in try transaction.held.unsettledKeys(sql.shape.id) {
         guard let laid = try writer.veil(of: key) else { continue }
-        guard let content = try writer.read(key), try writer.state(of: key)?.isShown ?? false else {
+        // Without a state it is a row that is too large to travel, or a migration brought.
+        guard let content = try writer.read(key), try writer.state(of: key)?.isShown ?? true else {
           try writer.dropVeil(key)
           continue
         }
@@ -141,23 +145,31 @@ extension Settlement {
     }
   }
 
+  enum Laid {
+    case veiled
+    /// It is quarantined, for its table refuses the veil.
+    case refused
+    /// Nothing was done: no veil gives it a parent, or none is due.
+    case nothing
+  }
+
   /// Veils a row in its table.
-  ///
-  /// - Returns: whether that is done. Where the table refuses it, the row is quarantined.
-  func lay(on key: [UInt8], _ writer: TableWriter) throws -> Bool {
-    if try veilable(writer.sql).isEmpty { return false }
+  func lay(on key: [UInt8], _ writer: TableWriter) throws -> Laid {
+    if try veilable(writer.sql).isEmpty { return .nothing }
     guard let content = try writer.read(key),
       let veil = try veil(over: content, of: key, writer.sql)
-    else { return false }
+    else { return .nothing }
     let before = try writer.veil(of: key)
     // What it shows has no parent either.
-    if before == veil { return false }
+    if before == veil { return .nothing }
     // As the state has it, so that nothing of the veil before is left.
     if let before { try writer.lift(before, from: key) }
-    if before == nil { newOrphans += 1 }
-    guard let reason = try writer.lay(veil, on: key) else { return true }
+    guard let reason = try writer.lay(veil, on: key) else {
+      if before == nil { newOrphans += 1 }
+      return .veiled
+    }
     try writer.hold(key, reason == .unique ? .unique : .parent, adding: [:])
-    return true
+    return .refused
   }
 
   /// Shows a row that is not in its table, veiled where it is to be.
@@ -172,7 +184,7 @@ extension Settlement {
       return nil
     }
     guard let veil = row.veil else { return refused }
-    for column in veil.columns { refused.content[column.name] = column.held }
+    refused.content = veil.lifted(over: refused.content)
     if refused.reason == .constraint { refused.reason = .parent }
     return refused
   }

@@ -46,6 +46,31 @@ extension TableWriter {
     try noteWritten(key)
   }
 
+  /// Columns of a row in its table are written with intent, also with what its veil shows, which
+  /// is no write otherwise: their references are veiled no longer, and the seal finds them.
+  func unveil(_ columns: some Collection<String>, of key: [UInt8]) throws {
+    guard let veil = try veil(of: key) else { return }
+    let written = veil.references.filter { $0.contains { columns.contains($0.name) } }
+    if written.isEmpty { return }
+    try dropVeil(key)
+    let left = veil.references.filter { !written.contains($0) }
+    if !left.isEmpty { try noteVeil(Veil(references: left), on: key) }
+    let names = Set(written.joined().map(\.name))
+    try noteWrite(of: sql.shape.columns.filter { names.contains($0.name) }, key)
+  }
+
+  /// Has the seal find some columns of a row written by this device.
+  func noteWrite(of columns: [TableShape.Column], _ key: [UInt8]) throws {
+    if columns.isEmpty { return }
+    let match = sql.shape.keyColumns.enumerated().map { "\($1.quoted) = ?\($0 + 1)" }
+    let note = try transaction.statement(
+      sql.note.noteEach(
+        masks: sql.note.masks(of: columns), keys: sql.shape.keyColumns.map(\.quoted),
+        "FROM \(sql.shape.qualifiedName) WHERE \(match.joined(separator: " AND "))"))
+    _ = try bind(key, to: note)
+    try note.run()
+  }
+
   /// Notes of a row in its table that it is folded no longer.
   func noteUnfolded(_ key: [UInt8]) throws {
     try transaction.held.release(.folded, sql.shape.id, key)
