@@ -162,9 +162,9 @@ extension Settlement {
     let before = try writer.veil(of: key)
     // What it shows has no parent either.
     if before == veil { return .nothing }
-    // As the state has it, so that nothing of the veil before is left.
-    if let before { try writer.lift(before, from: key) }
-    guard let reason = try writer.lay(veil, on: key) else {
+    // At once, for the table may refuse what the state has.
+    let lifted = before?.columns.reduce(into: [:]) { $0[$1.name] = content[$1.name] } ?? [:]
+    guard let reason = try writer.lay(veil, on: key, over: lifted) else {
       if before == nil { newOrphans += 1 }
       return .veiled
     }

@@ -9,9 +9,11 @@ extension TableWriter {
 
   /// Has a row in its table show what a veil says.
   ///
+  /// - Parameter lifted: what it shows again of a veil before.
   /// - Returns: why the table refuses that. The row is as it was then.
-  func lay(_ veil: Veil, on key: [UInt8]) throws -> HeldReason? {
-    if let reason = try put(key, veil.laid(over: [:]), .update) { return reason }
+  func lay(_ veil: Veil, on key: [UInt8], over lifted: [String: SQLiteValue]) throws -> HeldReason?
+  {
+    if let reason = try put(key, veil.laid(over: lifted), .update) { return reason }
     try noteVeil(veil, on: key)
     try noteWritten(key)
     return nil

@@ -143,7 +143,7 @@ final class TableWriter {
       return content
     }
     // A migration brought the row before, and all of it is written.
-    if hasHeld { try dropVeil(row.packedKey) }
+    if try veil(of: row.packedKey) != nil { try dropVeil(row.packedKey) }
     if try isPlain || locals?.hasSome(for: row.packedKey, sql.shape) ?? false
       || isRemovalRefused(row.packedKey)
     {
@@ -162,9 +162,10 @@ final class TableWriter {
 
   /// The same for ``TableSQL/batchRows`` rows at once, or for each where the table refuses one.
   func writeAll(_ rows: ArraySlice<BodyRow>, order: [Int]) throws {
-    let isVeiled = try hasHeld && transaction.veils.hasRows()
-    if try locals != nil || isPlain || isVeiled
-      || rows.contains(where: { try isRemovalRefused($0.packedKey) })
+    if try locals != nil || isPlain
+      || rows.contains(where: {
+        try isRemovalRefused($0.packedKey) || veil(of: $0.packedKey) != nil
+      })
     {
       for row in rows { try writeAll(row, order: order) }
       return

@@ -149,4 +149,27 @@ struct RefusedVeilTests {
     try meetTwice(a, b)
     #expect(try a.column("SELECT person FROM item") == ["p"])
   }
+
+  @Test func `a second parent goes while the table refuses what the state has of the first`() throws
+  {
+    let all = try devices(
+      """
+      CREATE TABLE person (id TEXT NOT NULL PRIMARY KEY);
+      CREATE TABLE item (
+        id TEXT NOT NULL PRIMARY KEY, person TEXT REFERENCES person ON DELETE SET NULL,
+        other TEXT REFERENCES person ON DELETE SET NULL, n, CHECK (person IS NULL OR n = 1))
+      """, ["person", "item"])
+    let (a, b) = (all[0], all[1])
+    try a.commit("INSERT INTO person VALUES ('p'), ('q')")
+    try meetTwice(a, b)
+    try a.commit("INSERT INTO item VALUES ('i', 'p', NULL, 1)")
+    try b.commit("DELETE FROM person WHERE id = 'p'")
+    try meetTwice(a, b)
+    try a.commit("UPDATE item SET n = 2, other = 'q'")
+    try b.commit("DELETE FROM person WHERE id = 'q'")
+    try meetTwice(a, b)
+    try all[2].load(Parts(of: a))
+    for device in all { #expect(try device.column("SELECT n FROM item") == ["2"]) }
+    try expectSame(all)
+  }
 }
