@@ -13,8 +13,8 @@ struct NotedRow {
   private var sequence: UInt64 = 0
   /// Where the state begins among the scan's columns.
   let stateColumn: Int32
-  /// The row change as it goes into the body; valid after a ``change(from:wasHeld:veil:sequence:)`` that
-  /// was not `nil`.
+  /// The row change as it goes into the body; valid after a
+  /// ``change(from:wasHeld:veil:sequence:)`` that was not `nil`.
   private(set) var encoded = ByteWriter()
   private var keyWriter = ByteWriter()
   private(set) var note = Note.gone

@@ -31,6 +31,7 @@ extension InboxWriter {
     let names = content.keys.sorted()
     try write(
       isThere ? sql.update(names) : sql.upsert(names), values + names.map { content[$0]! }, sql)
+    if isThere { try writer.veils.unveil(names, of: key) }
   }
 
   // MARK: - Children of deleted parents

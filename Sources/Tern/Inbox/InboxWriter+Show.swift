@@ -45,12 +45,9 @@ extension InboxWriter {
       values[column.name] = column.shown
     }
     if let refusal = try collision(row, shown.merging(values) { $1 }, writer) { throw refusal }
-    try writer.veils.drop(row.key)
-    let left = veil.references.filter { !written.contains($0) }
-    if !left.isEmpty { try writer.veils.note(Veil(references: left), on: row.key) }
     let names = values.keys.sorted()
     try write(writer.sql.update(names), entry.key + names.map { values[$0]! }, writer.sql)
-    try noteWrite(of: Set(names), entry.key, writer.sql)
+    try writer.veils.unveil(names, of: row.key)
     try transaction.dismissed.forget(row)
   }
 

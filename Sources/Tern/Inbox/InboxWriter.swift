@@ -20,15 +20,8 @@ struct InboxWriter {
 
   /// Has the seal find some columns of a row written by this device.
   func noteWrite(of columns: Set<String>, _ key: [SQLiteValue], _ sql: TableSQL) throws {
-    let columns = sql.shape.columns.filter { columns.contains($0.name) }
-    if columns.isEmpty { return }
-    let match = sql.shape.keyColumns.enumerated().map { "\($1.quoted) = ?\($0 + 1)" }
-    let note = try transaction.statement(
-      sql.note.noteEach(
-        masks: sql.note.masks(of: columns), keys: sql.shape.keyColumns.map(\.quoted),
-        "FROM \(sql.shape.qualifiedName) WHERE \(match.joined(separator: " AND "))"))
-    for (index, value) in key.enumerated() { note.bind(Int32(index + 1), copy: value) }
-    try note.run()
+    let writer = try TableWriter(transaction, sql, hasHeld: true)
+    try writer.veils.noteWrite(of: columns, PackedKey.bytes(of: key))
   }
 
   /// What ON DELETE SET NULL or SET DEFAULT puts into a column.

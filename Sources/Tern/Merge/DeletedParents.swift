@@ -109,7 +109,10 @@ final class DeletedParents {
         if foreignKey.onDelete == "SET DEFAULT" {
           // One that is computed would be another on each device.
           guard try transaction.db.hasLiteralDefault(column, in: sql.shape.name) else { return nil }
-          value = try transaction.db.declaredDefault(of: column, in: sql.shape.name)
+          let place = foreignKey.columns.firstIndex { $0.folded == column.folded }!
+          let declared = try transaction.db.declaredDefault(of: column, in: sql.shape.name)
+          guard let stored = foreignKey.affinities[place].stored(declared) else { return nil }
+          value = stored
         }
         released.append((column, value))
       }
@@ -119,9 +122,9 @@ final class DeletedParents {
     return found
   }
 
-  func hasVeilable() throws -> Bool {
-    try transaction.sql.contains { try !veilable($0).isEmpty }
-  }
+  func isVeilable(_ sql: TableSQL) throws -> Bool { try !veilable(sql).isEmpty }
+
+  func hasVeilable() throws -> Bool { try transaction.sql.contains(where: isVeilable) }
 
   /// Whether a row is deleted, or would be taken along by a delete that the state has: from row to
   /// row along references that say `ON DELETE CASCADE`.

@@ -43,7 +43,7 @@ extension Settlement {
       guard let parent = transaction.sql.first(where: { $0.shape.id == row.table }) else {
         continue
       }
-      if try lay(on: row.key, writer(parent)) { continue }
+      if try lay(on: row.key, writer(parent)) == .veiled { continue }
       try transaction.held.wake(row.table, row.key)
       for (sql, keys) in try children(of: row.key, parent.shape) {
         below += keys.map { RowID(table: sql.shape.id, key: $0) }
@@ -82,8 +82,7 @@ extension Settlement {
       leaning.insert(RowID(table: writer.sql.shape.id, key: key))
       return false
     case .falls:
-      if try lay(on: key, writer) { return true }
-      try writer.hold(key, .parent, adding: [:])
+      if try lay(on: key, writer) == .nothing { try writer.hold(key, .parent, adding: [:]) }
       return true
     }
   }
@@ -105,7 +104,8 @@ extension Settlement {
       statement.reset()
       guard isMissing else { continue }
       if waiting.isEmpty { return .falls }
-      let content = try writer.read(key) ?? [:]
+      // Of a row that is veiled, what it shows has to have a parent.
+      let content = try writer.readShown(key) ?? [:]
       if try !mayCome(foreignKey, of: writer.sql.shape, key, content) { return .falls }
       footing = .leans
     }
@@ -161,7 +161,7 @@ extension Settlement {
     var hasFallen = false
     for (id, row) in waiting where try !hasParents(row) {
       waiting[id] = nil
-      try transaction.held.hold(id.table, id.key, .parent, content: row.content)
+      try transaction.held.hold(id.table, id.key, .parent, content: row.held)
       hasFallen = true
     }
     return hasFallen

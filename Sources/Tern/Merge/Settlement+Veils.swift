@@ -14,7 +14,8 @@ extension Settlement {
       let writer = try writer(sql)
       for key in try transaction.held.unsettledKeys(sql.shape.id) {
         guard let laid = try writer.veil(of: key) else { continue }
-        guard let content = try writer.read(key), try writer.state(of: key)?.isShown ?? false else {
+        // Without a state it is a row that is too large to travel, or a migration brought.
+        guard let content = try writer.read(key), try writer.state(of: key)?.isShown ?? true else {
           try writer.veils.drop(key)
           continue
         }
@@ -25,22 +26,30 @@ extension Settlement {
     }
   }
 
+  enum Laid {
+    case veiled
+    /// It is quarantined, for its table refuses the veil.
+    case refused
+    /// Nothing was done: no veil gives it a parent, or none is due.
+    case nothing
+  }
+
   /// Veils a row in its table.
-  ///
-  /// - Returns: whether that is done. Where the table refuses it, the row is quarantined.
-  func lay(on key: [UInt8], _ writer: TableWriter) throws -> Bool {
-    guard let content = try writer.read(key),
+  func lay(on key: [UInt8], _ writer: TableWriter) throws -> Laid {
+    guard try parents.isVeilable(writer.sql), let content = try writer.read(key),
       let veil = try parents.veil(over: content, of: key, writer.sql)
-    else { return false }
+    else { return .nothing }
     let before = try writer.veil(of: key)
     // What it shows has no parent either.
-    if before == veil { return false }
-    // As the state has it, so that nothing of the veil before is left.
-    if let before { try writer.veils.lift(before, from: key) }
-    if before == nil { newOrphans += 1 }
-    guard let reason = try writer.veils.lay(veil, on: key) else { return true }
+    if before == veil { return .nothing }
+    // At once, for the table may refuse what the state has.
+    let lifted = before?.columns.reduce(into: [:]) { $0[$1.name] = content[$1.name] } ?? [:]
+    guard let reason = try writer.veils.lay(veil, on: key, over: lifted) else {
+      if before == nil { newOrphans += 1 }
+      return .veiled
+    }
     try writer.hold(key, reason == .unique ? .unique : .parent, adding: [:])
-    return true
+    return .refused
   }
 
   /// Shows a row that is not in its table, veiled where it is to be.
@@ -55,7 +64,7 @@ extension Settlement {
       return nil
     }
     guard let veil = row.veil else { return refused }
-    for column in veil.columns { refused.content[column.name] = column.held }
+    refused.content = veil.lifted(over: refused.content)
     if refused.reason == .constraint { refused.reason = .parent }
     return refused
   }

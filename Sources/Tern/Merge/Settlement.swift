@@ -95,7 +95,9 @@ final class Settlement {
       }
       for (key, creation) in zip(rivals, creations) {
         let content = try writer.readShown(key) ?? [:]
-        var loser = WaitingRow(sql: row.sql, key: key, content: content, creation: creation)
+        var loser = WaitingRow(
+          sql: row.sql, key: key, content: content, creation: creation,
+          veil: try writer.veil(of: key))
         if writer.folds {
           loser.isFolded = try fold(loser, into: row.key, writer)
         } else {

@@ -12,6 +12,9 @@ struct WaitingRow {
   var veil: Veil?
   /// It is in its table all the same, and points to another.
   var isFolded = false
+
+  /// What the state has of it.
+  var held: [String: SQLiteValue] { veil?.lifted(over: content) ?? content }
 }
 
 /// The order in which rows that collide in a UNIQUE index are walked: by the stamp of the insert

@@ -17,9 +17,11 @@ struct VeiledRows {
 
   /// Has a row in its table show what a veil says.
   ///
+  /// - Parameter lifted: what it shows again of a veil before.
   /// - Returns: why the table refuses that. The row is as it was then.
-  func lay(_ veil: Veil, on key: [UInt8]) throws -> HeldReason? {
-    if let reason = try writer.put(key, veil.laid(over: [:]), .update) { return reason }
+  func lay(_ veil: Veil, on key: [UInt8], over lifted: [String: SQLiteValue]) throws -> HeldReason?
+  {
+    if let reason = try writer.put(key, veil.laid(over: lifted), .update) { return reason }
     try note(veil, on: key)
     try writer.noteWritten(key)
     return nil
@@ -52,6 +54,32 @@ struct VeiledRows {
     }
     try drop(key)
     try writer.noteWritten(key)
+  }
+
+  /// Columns of a row in its table are written with intent, also with what its veil shows, which
+  /// is no write otherwise: their references are veiled no longer, and the seal finds them.
+  func unveil(_ columns: some Collection<String>, of key: [UInt8]) throws {
+    guard let veil = try writer.veil(of: key) else { return }
+    let written = veil.references.filter { $0.contains { columns.contains($0.name) } }
+    if written.isEmpty { return }
+    try drop(key)
+    let left = veil.references.filter { !written.contains($0) }
+    if !left.isEmpty { try note(Veil(references: left), on: key) }
+    try noteWrite(of: Set(written.joined().map(\.name)), key)
+  }
+
+  /// Has the seal find some columns of a row written by this device.
+  func noteWrite(of names: Set<String>, _ key: [UInt8]) throws {
+    let sql = writer.sql
+    let columns = sql.shape.columns.filter { names.contains($0.name) }
+    if columns.isEmpty { return }
+    let match = sql.shape.keyColumns.enumerated().map { "\($1.quoted) = ?\($0 + 1)" }
+    let note = try transaction.statement(
+      sql.note.noteEach(
+        masks: sql.note.masks(of: columns), keys: sql.shape.keyColumns.map(\.quoted),
+        "FROM \(sql.shape.qualifiedName) WHERE \(match.joined(separator: " AND "))"))
+    _ = try writer.bind(key, to: note)
+    try note.run()
   }
 
   /// Notes of a row in its table that it is folded no longer.

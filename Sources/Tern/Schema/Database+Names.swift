@@ -44,6 +44,9 @@ extension Database {
       self, sql: "SELECT dflt_value FROM pragma_table_xinfo(?, 'main') WHERE name = ?",
       arguments: [table, column])
     guard let declared else { return .null }
+    // Behind DEFAULT a name is a text, and anywhere else that of a column.
+    let tokens = SQLText(declared).tokens
+    if tokens.count == 1, tokens[0].isName { return .string(tokens[0].name) }
     let value = try FastStatement(self, "SELECT (\(declared))")
     return try value.first { value.value(0).value ?? .null } ?? .null
   }

@@ -25,6 +25,14 @@ struct SQLText {
     func isWord(_ keyword: String) -> Bool { kind == .word && text.folded == keyword }
     func isSymbol(_ symbol: String) -> Bool { kind == .symbol && text == symbol }
 
+    /// Whether it can be nothing but a name, as the whole of an expression.
+    var isName: Bool {
+      let words = ["null", "true", "false", "current_date", "current_time", "current_timestamp"]
+      return kind == .quoted
+        ? !text.hasPrefix("'")
+        : kind == .word && !(text.first?.isNumber ?? true) && !words.contains(text.folded)
+    }
+
     /// The name that it stands for, without quotes.
     var name: String {
       guard kind == .quoted, let quote = text.last else { return text }

@@ -275,6 +275,20 @@ package enum Affinity: Hashable, Sendable {
     return self == .blob || self == other || areNumbers
   }
 
+  /// What a column of it makes of a value; `nil` where SQLite would have to say.
+  func stored(_ value: SQLiteValue) -> SQLiteValue? {
+    switch (self, value) {
+    case (.blob, _), (_, .null), (_, .blob), (.text, .text), (.real, .real): return value
+    case (.integer, .integer), (.numeric, .integer): return value
+    case (.text, .integer(let number)): return .string("\(number)")
+    case (.real, .integer(let number)): return .real(Double(number))
+    case (.integer, .text), (.numeric, .text):
+      let number = value.string.flatMap { Int64($0) }
+      return number.flatMap { value == .string("\($0)") ? .integer($0) : nil }
+    default: return nil
+    }
+  }
+
   /// - Parameter isStrict: whether it is a STRICT table's, where ANY is no type.
   init(_ type: String, isStrict: Bool = false) {
     let type = type.folded

@@ -30,6 +30,11 @@ struct Veil: Equatable {
     columns.reduce(into: content) { $0[$1.name] = $1.shown }
   }
 
+  /// What the state has of a row that is not in its table, and would have `content` there.
+  func lifted(over content: [String: SQLiteValue]) -> [String: SQLiteValue] {
+    columns.reduce(into: content) { $0[$1.name] = $1.held }
+  }
+
   func columnsShown(in content: [String: SQLiteValue]) -> [Column] {
     references.filter { $0.allSatisfy { $0.isShown(in: content) } }.flatMap { $0 }
   }

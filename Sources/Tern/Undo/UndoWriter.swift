@@ -12,6 +12,8 @@ struct UndoWriter {
   private var waiting: [Write]
   /// Those of rows that refer to columns of others which are written too: they come behind these.
   private let followers: [Write]
+  /// All inserts and updates, for what comes behind them.
+  private let updates: [Write]
   private var deletes: [Write]
   /// All rows that are to be deleted.
   private let going: [RowID: UndoRow]
@@ -34,6 +36,7 @@ struct UndoWriter {
       }
     }
     followers = others.filter(follows)
+    updates = others
     waiting = followers.isEmpty ? others : others.filter { !follows($0) }
   }
 
@@ -59,7 +62,16 @@ struct UndoWriter {
     }
     // An action may have moved one that had its values already.
     if kept.isEmpty { for follower in followers { try write(follower) } }
+    if kept.isEmpty { try unveil() }
     return kept
+  }
+
+  /// A reference that is taken back may be what its row's veil shows already.
+  private func unveil() throws {
+    for case (.update(let content), let row) in updates {
+      let writer = try TableWriter(transaction, row.sql, hasHeld: transaction.held.hasRows())
+      try writer.veils.unveil(content.keys, of: row.id.key)
+    }
   }
 
   /// A table may take a row only when another one has made room: what is refused is tried again

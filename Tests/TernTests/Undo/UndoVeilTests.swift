@@ -33,4 +33,21 @@ struct UndoVeilTests {
     for device in [a, b] { #expect(try device.itemLines == ["milk Milk ben"]) }
     #expect(try a.inbox.isEmpty && b.inbox.isEmpty)
   }
+
+  @Test func `a reference that is taken back stays away, though its veil shows that already`()
+    async throws
+  {
+    let (a, b) = try VeiledItems.pair()
+    try a.commit("INSERT INTO item VALUES ('milk', 'Milk', 'high', NULL)")
+    try meetTwice(a, b)
+    try a.commit("UPDATE item SET person = 'ben'")
+    try b.commit("DELETE FROM person WHERE id = 'ben'")
+    try meetTwice(a, b)
+    _ = try await a.replica.undo()
+    try meetTwice(a, b)
+    try b.commit(VeiledItems.comeBack)
+    try meetTwice(a, b)
+    for device in [a, b] { #expect(try device.itemLines == ["milk Milk -"]) }
+    #expect(try a.inbox.isEmpty && b.inbox.isEmpty)
+  }
 }
