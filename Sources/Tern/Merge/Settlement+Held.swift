@@ -118,7 +118,7 @@ extension Settlement {
       // Who competes for UNIQUE may not depend on what was quarantined before: by such references
       // every row does, until it falls.
       if contested.contains(row.table),
-        parent(of: foreignKey).map({ !foreignKey.isExact($0) }) ?? true
+        transaction.sql.parent(of: foreignKey).map({ !foreignKey.isExact($0) }) ?? true
       {
         continue
       }
@@ -128,7 +128,7 @@ extension Settlement {
         let search = ParentSearch(foreignKey, values: named.map { $0! })
       else { continue }
       if try search.isFound(in: transaction) { continue }
-      guard let parent = parent(of: foreignKey) else {
+      guard let parent = transaction.sql.parent(of: foreignKey) else {
         references.comingWith = nil
         continue
       }

@@ -29,7 +29,9 @@ extension Settlement {
   /// Those of them that are veiled stand, and what they show then may collide with others.
   func wakeBelow() throws {
     // Without UNIQUE nothing is kept out by a row that stands.
-    guard !contested.isEmpty, try transaction.held.hasRows() || parents.hasVeilable() else { return }
+    guard !contested.isEmpty, try transaction.held.hasRows() || parents.hasVeilable() else {
+      return
+    }
     var below: [RowID] = []
     for writer in writers.values {
       let table = writer.sql.shape.id
@@ -118,7 +120,9 @@ extension Settlement {
     _ foreignKey: TableShape.ForeignKey, of shape: TableShape, _ key: [UInt8],
     _ content: [String: SQLiteValue]
   ) throws -> Bool {
-    guard let parent = parent(of: foreignKey), foreignKey.isExact(parent) else { return true }
+    guard let parent = transaction.sql.parent(of: foreignKey), foreignKey.isExact(parent) else {
+      return true
+    }
     let values = try shape.values(key, content)
     let named = foreignKey.valuesByParent(values)
     return try mayStand(RowID(table: parent.id, key: parent.packed(named)))
@@ -131,10 +135,6 @@ extension Settlement {
 
   func isContender(_ row: RowID) throws -> Bool {
     try contested.contains(row.table) && transaction.held.reason(of: row) == .unique
-  }
-
-  func parent(of foreignKey: TableShape.ForeignKey) -> TableShape? {
-    transaction.sql.parent(of: foreignKey)
   }
 
   // MARK: - While rows are waiting
@@ -170,7 +170,9 @@ extension Settlement {
   private func hasParents(_ row: WaitingRow) throws -> Bool {
     let values = try row.sql.shape.values(row.key, row.content)
     for foreignKey in row.sql.shape.foreignKeys {
-      guard let parent = parent(of: foreignKey), foreignKey.isExact(parent) else { continue }
+      guard let parent = transaction.sql.parent(of: foreignKey), foreignKey.isExact(parent) else {
+        continue
+      }
       let named = foreignKey.valuesByParent(values)
       if named.values.contains(.null) { continue }
       let key = parent.packed(named)
@@ -214,7 +216,8 @@ extension Settlement {
     var ids: Set<Int64> = []
     for sql in transaction.sql {
       for foreignKey in sql.shape.foreignKeys {
-        guard let parent = parent(of: foreignKey), sql.children(foreignKey, of: parent) == nil
+        guard let parent = transaction.sql.parent(of: foreignKey),
+          sql.children(foreignKey, of: parent) == nil
         else { continue }
         ids.insert(parent.id)
       }
@@ -231,7 +234,7 @@ extension Settlement {
     var hasHeld = false
     for sql in transaction.sql {
       for foreignKey in sql.shape.foreignKeys {
-        guard let parent = parent(of: foreignKey), changed.contains(parent.id),
+        guard let parent = transaction.sql.parent(of: foreignKey), changed.contains(parent.id),
           sql.children(foreignKey, of: parent) == nil
         else { continue }
         let statement = try transaction.statement(sql.orphans(foreignKey))

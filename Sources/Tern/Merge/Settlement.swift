@@ -33,7 +33,9 @@ final class Settlement {
     var found = transaction.sql.filter { !$0.shape.uniques.isEmpty }.map(\.shape)
     var ids = Set(found.map(\.id))
     while let shape = found.popLast() {
-      found += shape.foreignKeys.compactMap(parent).filter { ids.insert($0.id).inserted }
+      found += shape.foreignKeys.compactMap(transaction.sql.parent).filter {
+        ids.insert($0.id).inserted
+      }
     }
     return ids
   }()

@@ -32,7 +32,8 @@ struct VeiledRows {
     writer.hasHeld = true
     let row = RowID(table: table, key: key)
     // The column's type may have made another value of a default.
-    let shown = veil.columns.allSatisfy { $0.shown == .null } ? [:] : try writer.readShown(key) ?? [:]
+    let shown =
+      veil.columns.allSatisfy { $0.shown == .null } ? [:] : try writer.readShown(key) ?? [:]
     try transaction.veils.put(
       Veil(
         references: veil.references.map { columns in
