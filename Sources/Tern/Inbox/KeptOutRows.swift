@@ -117,7 +117,8 @@ final class KeptOutRows {
         stamps.min { transaction.authors.isLess($0, $1) }
       )
     case .orphaned, .parentMissing, .veiled:
-      let deletes = try settlement.parents.references(of: row.key, content, shape).compactMap { reference in
+      let deletes = try settlement.parents.references(of: row.key, content, shape).compactMap {
+        reference in
         try settlement.parents.isDeleted(reference)
           ? settlement.writer(reference.parent).state(of: reference.key)?.deletion : nil
       }
