@@ -115,7 +115,7 @@ struct NotedRow {
     from old: RowState?, wasHeld: Bool, veil: Veil? = nil, sequence: UInt64
   ) throws -> RowState? {
     self.sequence = sequence
-    veiled = veil.map(columns) ?? [:]
+    if let veil { veiled = columns(of: veil) } else if !veiled.isEmpty { veiled = [:] }
     lost.removeAll(keepingCapacity: true)
     encoded.removeAll()
     isOverLimit = false
@@ -351,8 +351,9 @@ struct NotedRow {
     var state = alive
     var count = 0
     for (index, column) in shape.columns.enumerated() {
+      let isWritten = veiled.isEmpty ? nil : veiled[index].map { !$0 }
       changed[index] =
-        veiled[index].map { !$0 } ?? columns.contains(column)
+        isWritten ?? columns.contains(column)
         ? try difference(of: index, column, in: &state, wasHeld: wasHeld) : nil
       if changed[index] != nil { count += 1 }
     }

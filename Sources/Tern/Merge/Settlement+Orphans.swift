@@ -58,9 +58,10 @@ extension Settlement {
   private func settleInTable(_ row: RowID, _ reason: HeldReason, _ sql: TableSQL) throws {
     var rows: Set<RowID> = []
     if let veil = try writer(sql).veil(of: row.key) {
-      rows = try parentRows(
-        of: row, veil.columns.reduce(into: [:]) { $0[$1.name] = $1.held }, sql
-      ).rows
+      let held = veil.columns.reduce(into: [:]) { $0[$1.name] = $1.held }
+      for reference in try parents.references(of: row.key, held, sql.shape) {
+        rows.insert(RowID(table: reference.parent.shape.id, key: reference.key))
+      }
     }
     if reason == .folded {
       if Planted.isActive(.foldedNotWoken) { return try transaction.held.setWaits(row, on: []) }
@@ -86,9 +87,10 @@ extension Settlement {
   {
     var found = Parents()
     // The default that a veil shows has a parent too.
-    let shown = try parents.veil(over: content, of: row.key, sql)?.laid(over: content) ?? [:]
-    for reference in try parents.references(of: row.key, shown, sql.shape) {
-      found.rows.insert(RowID(table: reference.parent.shape.id, key: reference.key))
+    if let veil = try parents.veil(over: content, of: row.key, sql) {
+      for reference in try parents.references(of: row.key, veil.laid(over: content), sql.shape) {
+        found.rows.insert(RowID(table: reference.parent.shape.id, key: reference.key))
+      }
     }
     found.rows.remove(row)
     for reference in try parents.references(of: row.key, content, sql.shape) {

@@ -36,10 +36,12 @@ extension Settlement {
 
   /// Veils a row in its table.
   func lay(on key: [UInt8], _ writer: TableWriter) throws -> Laid {
-    guard try parents.isVeilable(writer.sql), let content = try writer.read(key),
-      let veil = try parents.veil(over: content, of: key, writer.sql)
-    else { return .nothing }
+    guard try parents.isVeilable(writer.sql), let shown = try writer.readShown(key) else {
+      return .nothing
+    }
     let before = try writer.veil(of: key)
+    let content = before?.lifted(from: shown) ?? shown
+    guard let veil = try parents.veil(over: content, of: key, writer.sql) else { return .nothing }
     // What it shows has no parent either.
     if before == veil { return .nothing }
     // At once, for the table may refuse what the state has.

@@ -29,8 +29,10 @@ extension Installation {
   private func restoring(_ body: () throws -> Void) throws {
     let result = Result { try body() }
     try database.writeWithoutTransaction { db in
-      try db.endChecking()
+      let end = Result { try db.endChecking() }
+      // Whatever failed, the app's connection goes on as it was.
       try db.execute(sql: "PRAGMA foreign_keys = ON")
+      try end.get()
     }
     try result.get()
   }

@@ -41,7 +41,7 @@ struct VeiledRows {
             Veil.Column(name: $0.name, held: $0.held, shown: shown[$0.name] ?? .null)
           }
         }), on: row)
-    if try transaction.held.reason(of: row) == .folded { return }
+    if writer.folds, try transaction.held.reason(of: row) == .folded { return }
     try transaction.held.hold(row.table, key, .veiled, content: [:])
   }
 

@@ -138,7 +138,7 @@ final class TableWriter {
       return content
     }
     // A migration brought the row before, and all of it is written.
-    if try veil(of: row.packedKey) != nil { try veils.drop(row.packedKey) }
+    if hasHeld { try veils.drop(row.packedKey) }
     if try isPlain || locals?.hasSome(for: row.packedKey, sql.shape) ?? false
       || isRemovalRefused(row.packedKey)
     {
@@ -158,9 +158,10 @@ final class TableWriter {
   /// The same for ``TableSQL/batchRows`` rows at once, or for each where the table refuses one.
   func writeAll(_ rows: ArraySlice<BodyRow>, order: [Int]) throws {
     if try locals != nil || isPlain
-      || rows.contains(where: {
-        try isRemovalRefused($0.packedKey) || veil(of: $0.packedKey) != nil
-      })
+      || hasHeld
+        && rows.contains(where: {
+          try isRemovalRefused($0.packedKey) || veil(of: $0.packedKey) != nil
+        })
     {
       for row in rows { try writeAll(row, order: order) }
       return
