@@ -15,12 +15,13 @@ extension Settlement {
       for key in try transaction.held.unsettledKeys(sql.shape.id) {
         guard let laid = try writer.veil(of: key) else { continue }
         // Without a state it is a row that is too large to travel, or a migration brought.
-        guard let content = try writer.read(key), try writer.state(of: key)?.isShown ?? true else {
+        guard let shown = try writer.readShown(key), try writer.state(of: key)?.isShown ?? true
+        else {
           try writer.veils.drop(key)
           continue
         }
-        if try parents.veil(over: content, of: key, sql) != laid {
-          try writer.veils.lift(laid, from: key)
+        if try parents.veil(over: laid.lifted(from: shown), of: key, sql) != laid {
+          try writer.veils.lift(laid, from: key, showing: shown)
         }
       }
     }

@@ -47,8 +47,8 @@ struct VeiledRows {
 
   /// Has a row in its table show again what the state has of it, or quarantines it where the table
   /// refuses that.
-  func lift(_ veil: Veil, from key: [UInt8]) throws {
-    guard let shown = try writer.readShown(key) else { return try drop(key) }
+  func lift(_ veil: Veil, from key: [UInt8], showing shown: [String: SQLiteValue]? = nil) throws {
+    guard let shown = try shown ?? writer.readShown(key) else { return try drop(key) }
     let content = veil.columnsShown(in: shown).reduce(into: [:]) { $0[$1.name] = $1.held }
     if !content.isEmpty, let reason = try writer.put(key, content, .update) {
       return try writer.hold(key, reason, adding: [:])

@@ -53,7 +53,7 @@ struct Veil: Equatable {
 final class VeilTable {
   private let connection: StoreConnection
   private var table: String { connection.tables.veil }
-  /// Once that was looked up.
+  /// Once that was looked up; what is dropped changes nothing of it.
   private var isAny: Bool?
 
   init(_ connection: StoreConnection) {
@@ -104,7 +104,6 @@ final class VeilTable {
       drop.bind(2, blob: key)
       try drop.run()
     }
-    isAny = nil
   }
 }
 
