@@ -38,8 +38,8 @@ struct Catalogue {
       guard known["key"] == key else {
         throw SchemaError(
           .changedKey, table: shape.name,
-          "its primary key is not the one that its rows were synced "
-            + "under; keep the key, or give the new table a new name")
+          "its primary key is not the one that its rows were synced under; keep the key, or give "
+            + "the new table a new name. A key column that was renamed belongs in formerColumnNames")
       }
       guard known["deletes"] == Int(shape.deletes.kind.rawValue) else {
         let kind = DeleteRule.Kind(rawValue: known["deletes"])
@@ -106,17 +106,28 @@ struct Catalogue {
   func takeRenames(of declared: SyncTable) throws {
     for former in try formerNames(of: declared) { try renameTable(former, to: declared) }
     if declared.formerColumnNames.isEmpty { return }
-    let known = try Int64.fetchOne(
-      db, sql: "SELECT id FROM \(tables.table) WHERE name = ?", arguments: [declared.name])
+    let known = try Row.fetchOne(
+      db, sql: "SELECT id, key FROM \(tables.table) WHERE name = ?", arguments: [declared.name])
     guard let known else { return }
     let names = try String.fetchAll(
       db, sql: "SELECT name FROM pragma_table_xinfo(?, 'main')", arguments: [declared.name])
     let present = Set(names.map(\.folded))
     for name in names {
       for former in declared.formerNames(of: name) where !present.contains(former.folded) {
-        try rename(former, to: name, of: known)
+        try rename(former, to: name, of: known["id"])
       }
     }
+    let key = TableShape.keyColumns(known["key"]).map { column in
+      if present.contains(column.folded) { return column }
+      return names.first {
+        declared.formerNames(of: $0).contains { $0.folded == column.folded }
+      } ?? column
+    }
+    // Opening again what is as it was writes nothing.
+    if TableShape.catalogueKey(key) == known["key"] { return }
+    try db.execute(
+      sql: "UPDATE \(tables.table) SET key = ? WHERE id = ?",
+      arguments: [TableShape.catalogueKey(key), known["id"] as Int64])
   }
 
   /// Those from which it may get its number. A schema that did not say so gave it one of its own

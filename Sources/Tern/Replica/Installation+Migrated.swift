@@ -36,7 +36,8 @@ extension Installation {
     // Which the catalogue does not have: what peers call it.
     for shape in shapes {
       let names =
-        [[shape.name] + shape.formerNames] + shape.columns.map { [$0.name] + $0.formerNames }
+        [[shape.name] + shape.formerNames, shape.formerKeyNames.flatMap { $0 }]
+        + shape.columns.map { [$0.name] + $0.formerNames }
       for name in names.joined() { checksum.add(Array(name.utf8) + [0]) }
     }
     return Int64(checksum.value) << 32 | (try migrationChecksum(db))

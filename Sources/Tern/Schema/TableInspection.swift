@@ -38,7 +38,7 @@ struct TableInspection {
     if !isInstalled {
       try refusals.collect { try check(key: key, isWithoutRowID: isWithoutRowID) }
       try refusals.collect { try checkDistinct(key + rest) }
-      try checkNames(rest, &refusals)
+      try checkNames(key, rest, &refusals)
       try checkPointer(raw, &refusals)
     }
     let pointer = declared.collisions.pointer?.folded
@@ -56,6 +56,7 @@ struct TableInspection {
     var shape = TableShape(
       id: -1, name: declared.name, formerNames: declared.formerNames, deletes: declared.deletes,
       keyColumns: key.map(\.name),
+      formerKeyNames: key.map { declared.formerNames(of: $0.name) },
       keyAffinities: key.map(\.affinity), columns: synced,
       localColumns: rest.map(\.name).filter { local.contains($0.folded) && $0.folded != pointer },
       pointer: rest.map(\.name).first { $0.folded == pointer }, rules: [],
@@ -166,10 +167,15 @@ struct TableInspection {
     }
   }
 
-  private func checkNames(_ rest: [RawColumn], _ refusals: inout SchemaRefusals) throws {
+  private func checkNames(
+    _ key: [RawColumn], _ rest: [RawColumn], _ refusals: inout SchemaRefusals
+  ) throws {
     let known = Set(rest.map(\.name.folded))
+    let keys = Set(key.map(\.name.folded))
     let former = Set(declared.formerColumnNames.values.map(\.folded))
-    let renamed = declared.formerColumnNames.keys.filter { !former.contains($0.folded) }
+    let renamed = declared.formerColumnNames.keys.filter {
+      !former.contains($0.folded) && !keys.contains($0.folded)
+    }
     let pointers = declared.collisions.pointer.map { [$0] } ?? []
     let named =
       Array(declared.merge.keys) + declared.local + declared.automatic + renamed + pointers

@@ -11,6 +11,8 @@ package struct TableShape: Hashable, Sendable {
   package var deletes: DeleteRule
   /// In the order of the primary key.
   package var keyColumns: [String]
+  /// Of the key columns, in the same order, the names that migrations took from them.
+  package var formerKeyNames: [[String]]
   /// Of the key columns, in the same order.
   package var keyAffinities: [Affinity]
   /// Columns that travel, in the table's order.
@@ -80,6 +82,24 @@ package struct TableShape: Hashable, Sendable {
 
   static func catalogueKey(_ columns: [String]) -> String {
     columns.map(\.folded).joined(separator: "\u{1F}")
+  }
+
+  /// The columns of a key as the catalogue has it.
+  static func keyColumns(_ catalogueKey: String) -> [String] {
+    catalogueKey.split(separator: "\u{1F}").map(String.init)
+  }
+
+  /// The names of the key's columns, those before too.
+  package var keyNames: [String] { keyColumns + formerKeyNames.joined() }
+
+  /// Whether these are the key's columns, by the names of today or those before.
+  package func isKeyed(by names: [String]) -> Bool {
+    guard names.count == keyColumns.count else { return false }
+    return names.indices.allSatisfy { index in
+      let name = names[index].folded
+      return keyColumns[index].folded == name
+        || formerKeyNames[index].contains { $0.folded == name }
+    }
   }
 
   /// Whether an operation that names a table so means this one.

@@ -77,7 +77,7 @@ final class SnapshotCheck {
     case .parts(let parts)?:
       parts.contains { part in
         guard let shape = shapes[write.table], shape.isNamed(part.table) else { return false }
-        return part.column.isEmpty || shape.keyColumns.contains { $0.folded == part.column }
+        return part.column.isEmpty || shape.keyNames.contains { $0.folded == part.column }
           || shape.columns.contains { column in
             write.column == UInt32(column.id)
               && ([column.name] + column.formerNames).contains { $0.folded == part.column }

@@ -4,11 +4,13 @@ import TernDatabase
 extension TableShape {
   /// The names that the table and its columns had; `nil` where they always had these.
   fileprivate var formerNaming: SnapshotSchema.Table? {
-    let renamed = columns.filter { !$0.formerNames.isEmpty }
+    let renamed =
+      (Array(zip(keyColumns, formerKeyNames)) + columns.map { ($0.name, $0.formerNames) })
+      .filter { !$1.isEmpty }
     if formerNames.isEmpty, renamed.isEmpty { return nil }
     return SnapshotSchema.Table(
       name: name, formerNames: formerNames,
-      formerColumns: Dictionary(uniqueKeysWithValues: renamed.map { ($0.name, $0.formerNames) }))
+      formerColumns: Dictionary(uniqueKeysWithValues: renamed))
   }
 }
 

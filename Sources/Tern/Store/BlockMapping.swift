@@ -17,7 +17,7 @@ extension TableShape {
   /// Whether a block's rows are this table's: under its key and its delete rule.
   func holdsRows(of block: BodyBlock) -> Bool {
     isNamed(block.table) && deletes.kind.rawValue == block.deletes
-      && keyColumns.map(\.folded) == block.keyColumns.map(\.folded)
+      && isKeyed(by: block.keyColumns)
   }
 
   /// Where a block's columns stand here, under their name or one that they had before; a column

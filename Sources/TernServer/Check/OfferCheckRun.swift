@@ -112,7 +112,8 @@ final class OfferCheckRun {
       let named = tablesByID.filter { $0.name.folded == naming.name.folded }
       guard named.count == 1, let table = named.first else { continue }
       table.rename(naming)
-      for name in naming.formerNames { formerTables[name.folded] = table }
+      // Under its own name too, for its key can have been named otherwise.
+      for name in [naming.name] + naming.formerNames { formerTables[name.folded] = table }
     }
   }
 

@@ -7,6 +7,8 @@ final class TracedTable {
   let name: String
   let deletes: DeleteRule
   private let keyColumns: [String]
+  /// Of the key's columns, by the name of today.
+  private var formerKeyNames: [String: Set<String>] = [:]
   /// Its names, those before too.
   private(set) var allNames: Set<String>
 
@@ -58,7 +60,10 @@ final class TracedTable {
 
   /// Whether a merge takes rows of the block into the table. Those of another wait.
   func takes(_ block: BodyBlock) -> Bool {
-    block.deletes == deletes.kind.rawValue && block.keyColumns.map(\.folded) == keyColumns
+    block.deletes == deletes.kind.rawValue && block.keyColumns.count == keyColumns.count
+      && zip(block.keyColumns.map(\.folded), keyColumns).allSatisfy { theirs, own in
+        theirs == own || formerKeyNames[own]?.contains(theirs) ?? false
+      }
   }
 
   /// The number of each of a block's columns; `nil` for one that is of no account.
@@ -99,6 +104,9 @@ final class TracedTable {
   func rename(_ naming: SnapshotSchema.Table) {
     allNames.formUnion(naming.formerNames.map(\.folded))
     for (column, formerNames) in naming.formerColumns {
+      if keyColumns.contains(column.folded) {
+        formerKeyNames[column.folded] = Set(formerNames.map(\.folded))
+      }
       for (number, name) in names.enumerated() where name.folded == column.folded {
         for former in formerNames {
           formerNumbers[ColumnName(former, ruleBytes[number])] = UInt32(number)

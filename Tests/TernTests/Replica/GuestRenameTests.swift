@@ -158,6 +158,69 @@ struct GuestRenameTests {
     try expectEqual(c, new, "volume", "copy")
   }
 
+  @Test(arguments: [
+    ["ALTER TABLE loan RENAME COLUMN person TO member"],
+    [
+      """
+      CREATE TABLE new (book TEXT NOT NULL, member TEXT NOT NULL, days INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (book, member));
+      INSERT INTO new SELECT * FROM loan;
+      DROP TABLE loan;
+      ALTER TABLE new RENAME TO loan
+      """
+    ],
+  ])
+  func `a renamed key column is a rename like any other`(_ steps: [String]) throws {
+    let creation = """
+      CREATE TABLE loan (book TEXT NOT NULL, person TEXT NOT NULL, days INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (book, person))
+      """
+    let former = SyncSchema(version: 1, tables: [SyncTable("loan", merge: ["days": .counter])])
+    let today = SyncSchema(
+      version: 2,
+      tables: [
+        SyncTable(
+          "loan", merge: ["days": .counter], formerColumnNames: ["member": "person"])
+      ])
+    var (a, b) = try Device.pair(former, creation)
+    try a.commit("INSERT INTO loan VALUES ('dune', 'anna', 1), ('emma', 'ben', 2)")
+    try meet(a, b)
+    let before = try a.store.canonicalState()
+    // Written right before, and by an app that migrates by itself.
+    try a.execute("UPDATE loan SET days = days + 1 WHERE book = 'dune'")
+    try b.execute("INSERT INTO loan VALUES ('emma', 'carl', 7)")
+    let refused = #expect(throws: SchemaError.self) {
+      let silent = SyncSchema(version: 2, tables: [SyncTable("loan", merge: ["days": .counter])])
+      _ = try a.upgraded(silent, steps[0])
+    }
+    #expect(refused?.code == .changedKey && refused?.message.contains("formerColumnNames") ?? false)
+    for _ in 1...2 { a = try Device(a.database, today, id: 9, migrator: .steps(steps)) }
+    #expect(try a.store.canonicalState().map(\.key) == before.map(\.key))
+    #expect(try a.store.counts().operations == 2)
+    try a.pull(from: b)
+    try b.pull(from: a)
+    // The older one keeps what it does not know yet.
+    #expect(try a.column("SELECT days FROM loan ORDER BY book, member") == ["2", "2", "7"])
+    #expect(try b.store.counts().pending[.schema] == 0)
+    try a.commit("UPDATE loan SET days = days + 10")
+    try b.pull(from: a)
+    #expect(try b.store.counts().pending[.schema] == 1)
+    let parts = try Parts(of: b)
+    b = try Device(b.database, today, id: 9, migrator: .steps(steps))
+    #expect(try b.store.counts().pending[.schema] == 0)
+    try meet(a, b)
+    try expectEqual(a, b, "loan")
+    #expect(try b.column("SELECT days FROM loan ORDER BY book, member") == ["12", "12", "17"])
+    // A snapshot of the older version.
+    let new = try Device(today, id: 3) {
+      try $0.execute(sql: creation + ";" + steps[0])
+    }
+    try new.load(parts)
+    #expect(try new.column("SELECT member FROM loan ORDER BY 1") == ["anna", "ben", "carl"])
+    try meet(a, new)
+    try expectEqual(a, new, "loan")
+  }
+
   @Test func `what was written under the former name is explained, undone and restored`()
     async throws
   {

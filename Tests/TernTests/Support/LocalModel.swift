@@ -67,6 +67,7 @@ struct LocalModel: Equatable {
     do {
       let lost = try trial.act(reference, keys)
       try trial.check(lost)
+      if !trial.strays.isSubset(of: strays) { throw Refused() }
     } catch {
       return false
     }
@@ -89,11 +90,24 @@ struct LocalModel: Equatable {
       case .setNull, .setDefault:
         let value = reference.action == .setNull ? nil : reference.standard
         if value == nil, reference.isRequired { throw Refused() }
-        if let value, !holds(reference.parent, value) { throw Refused() }
         rows[reference.child]?[key]?[reference.column] = .some(value)
       }
     }
     return gone
+  }
+
+  /// What refers to a row that isn't there: SQLite looks at a statement's end for what is new.
+  private var strays: Set<[String]> {
+    var found: Set<[String]> = []
+    for reference in references {
+      for (key, row) in rows[reference.child] ?? [:] {
+        guard let parent = row[reference.column] ?? nil, !holds(reference.parent, parent) else {
+          continue
+        }
+        found.insert([reference.child, key, reference.column, parent])
+      }
+    }
+    return found
   }
 
   /// Whether a row of these tables refers to one that this statement took away.
