@@ -3,7 +3,7 @@ import TernDatabase
 
 /// What a note says of its row. Its masks hold that.
 enum Note: Equatable {
-  /// The row was inserted: the first mask is −1.
+  /// The row was inserted: the first mask is −1, or its mark says that its key was changed.
   case inserted(ColumnMask)
   /// Columns were written: the masks are bits, none where an update changed nothing.
   case written(ColumnMask)
@@ -26,6 +26,9 @@ enum Note: Equatable {
       switch NoteSQL.Mark(rawValue: String(decoding: first.content, as: UTF8.self)) {
       case .maybe: self = .maybeGone
       case .standing: self = .standing
+      case .moved:
+        self = .inserted(
+          ColumnMask(first: -1, rest: Array(repeating: -1, count: count - 1)))
       case nil: throw Self.damaged
       }
     default:

@@ -36,8 +36,9 @@ struct NotedRow {
   /// An insert's note comes after that by which this seal took the row for a migration's: a trigger
   /// of the app's wrote to the row before the insert was noted.
   private(set) var isInsertedAfterAll = false
-  /// By column, whether it shows what a veil says, and so was not written, or does so no longer.
-  private var veiled: [Int: Bool] = [:]
+  /// By column, what it holds where it shows what a veil says, and so was not written; `nil` where
+  /// it does so no longer.
+  private var veiled: [Int: SQLiteValue?] = [:]
   /// Columns that show another value than was written: an extreme that won, a set in its one form.
   private(set) var lost: [(column: String, value: SQLiteValue)] = []
 
@@ -154,17 +155,27 @@ struct NotedRow {
   }
 
   /// A reference of several columns is written whole, or not.
-  private func columns(of veil: Veil) -> [Int: Bool] {
-    var found: [Int: Bool] = [:]
+  private func columns(of veil: Veil) -> [Int: SQLiteValue?] {
+    var found: [Int: SQLiteValue?] = [:]
     for reference in veil.references {
       let places = reference.compactMap { column in
-        shape.columns.firstIndex { $0.name == column.name }.map { (index: $0, shown: column.shown) }
+        shape.columns.firstIndex { $0.name == column.name }.map { (index: $0, column: column) }
       }
       let isShown =
-        !Planted.isActive(.veilSealed) && places.allSatisfy { value($0.index).value == $0.shown }
-      for (index, _) in places { found[index] = isShown }
+        !Planted.isActive(.veilSealed)
+        && places.allSatisfy { value($0.index).value == $0.column.shown }
+      for (index, column) in places { found[index] = .some(isShown ? column.held : nil) }
     }
     return found
+  }
+
+  /// What a new row holds in a column: under another key too what it did not show before.
+  private mutating func append(_ written: WireValue, of column: Int) {
+    if !veiled.isEmpty, let held = veiled[column] ?? nil {
+      encoded.append(held)
+    } else {
+      encoded.append(written)
+    }
   }
 
   private mutating func begin(_ kind: RowChange.Kind, life: UInt32) {
@@ -206,7 +217,7 @@ struct NotedRow {
   private mutating func inserted(life: UInt32) throws -> RowState {
     begin(.insert, life: life)
     if shape.isPlain {
-      for column in shape.columns.indices { encoded.append(value(column)) }
+      for column in shape.columns.indices { append(value(column), of: column) }
       return .inserted(life: life, stamp: stamp, columnCount: shape.rules.count)
     }
     var state = RowState(life: 0)
@@ -229,7 +240,7 @@ struct NotedRow {
         written = WireValue(.integer)
         lost.append((column.name, .integer(0)))
       }
-      encoded.append(written)
+      append(written, of: index)
       _ = try state.mergeColumn(
         UInt32(column.id), rule: column.rule, value: written, stamp: stamp,
         turn: Turn(sequence), authors: authors)
@@ -351,7 +362,7 @@ struct NotedRow {
     var state = alive
     var count = 0
     for (index, column) in shape.columns.enumerated() {
-      let isWritten = veiled.isEmpty ? nil : veiled[index].map { !$0 }
+      let isWritten = veiled.isEmpty ? nil : veiled[index].map { $0 == nil }
       changed[index] =
         isWritten ?? columns.contains(column)
         ? try difference(of: index, column, in: &state, wasHeld: wasHeld) : nil

@@ -102,6 +102,8 @@ struct Seal {
     var shownAgain: Set<[UInt8]> = []
     var hasMigrated = false
     var children: ChildSearch?
+    /// By key, what a row did not show under the one that it had before.
+    let moved: [[UInt8]: Veil]
 
     /// The row's state before its note.
     mutating func state(_ hash: UInt64, in transaction: StoreTransaction) throws -> RowState? {
@@ -111,10 +113,16 @@ struct Seal {
       return try transaction.states.state(of: row.key, sql)
     }
 
+    /// What the row shows instead of what it holds.
+    func veil(over old: RowState?, in transaction: StoreTransaction) throws -> Veil? {
+      let laid = try transaction.veils.veil(of: row.packedKey, sql.shape)
+      return laid ?? (old?.ifPresent == nil ? moved[row.packedKey] : nil)
+    }
+
     mutating func noteChildrenLeft(in transaction: StoreTransaction) throws {
       if children == nil { children = try ChildSearch(transaction, sql.shape) }
       if try children!.isLeft(row.packedKey, isGone: !row.exists) {
-        try transaction.held.noteGoneParent(sql.shape.id, row.packedKey)
+        try transaction.held.noteForSettlement(sql.shape.id, row.packedKey)
       }
     }
   }
@@ -128,7 +136,8 @@ struct Seal {
     var table = OpenTable(
       sql: sql, scan: scan, states: try StateBatch(transaction, sql),
       row: NotedRow(shape: shape, scan: scan, stamp: stamp, in: transaction),
-      known: KnownNotes(shape, hasHeld: hasHeld))
+      known: KnownNotes(shape, hasHeld: hasHeld),
+      moved: hasHeld ? try MovedVeils(transaction, sql).byKey : [:])
     var scanned = 0
     while try table.row.step() {
       scanned += 1
@@ -146,7 +155,7 @@ struct Seal {
       if isHeld, !table.row.exists, try !transaction.held.isToGo(shape.id, key) { continue }
       // Each of its notes was written without what was held.
       let wasHeld = isHeld || hasHeld && table.shownAgain.contains(key)
-      let veil = hasHeld ? try transaction.veils.veil(of: key, shape) : nil
+      let veil = hasHeld ? try table.veil(over: old, in: transaction) : nil
       let changed = try table.row.change(
         from: old, wasHeld: wasHeld, veil: veil, sequence: author.stored + 1)
       table.known.insert(table.row)
@@ -169,6 +178,7 @@ struct Seal {
     }
     try table.states.flush()
     if table.isOpen { body.appendEndOfBlock() }
+    try noteOrphans(sql)
     if shape.pointer != nil { try lookAtFolded(sql) }
   }
 
@@ -199,6 +209,22 @@ struct Seal {
     }
     if state.isDeleted { try keepGone(table.sql, table.row, state, veil) }
     return true
+  }
+
+  /// Writers whose foreign keys are off leave rows without their parents, and so do tables that are
+  /// adopted.
+  private func noteOrphans(_ sql: TableSQL) throws {
+    for orphans in sql.notedOrphans {
+      let select = try transaction.statement(orphans)
+      defer { select.reset() }
+      while try select.step() {
+        let key = select.packedKey(sql.shape)
+        // One that is too large to travel is of this device alone.
+        let values = try key.withUnsafeBytes { try PackedKey.values($0) }
+        guard try transaction.states.state(of: values, sql)?.isShown ?? false else { continue }
+        try transaction.held.noteForSettlement(sql.shape.id, key)
+      }
+    }
   }
 
   /// A row may have come that points to another, and with several UNIQUE indexes one that others
@@ -240,7 +266,7 @@ struct Seal {
     // Of a row that is gone, a later note may still ask for what it did not show.
     if !row.exists, state?.isPresent ?? true { return }
     let left = try writer.readShown(row.packedKey).flatMap { veil.left(in: $0) }
-    if left == veil { return }
+    if try left == writer.veil(of: row.packedKey) { return }
     try writer.veils.drop(row.packedKey)
     if let left { try writer.veils.note(left, on: row.packedKey) }
   }

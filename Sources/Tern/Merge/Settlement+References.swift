@@ -11,14 +11,18 @@ extension Settlement {
     case falls
   }
 
-  /// Has the rows looked at whose parents went as a write was sealed.
-  func takeGoneParents() throws {
+  /// Has the rows looked at that a seal found without a parent, and the children of those that went.
+  func takeNoted() throws {
     for sql in transaction.sql {
       let select = try transaction.statement(
         "SELECT key FROM \(transaction.tables.goneParent) WHERE tbl = ?")
       select.bind(1, sql.shape.id)
       defer { select.reset() }
-      while try select.step() { try writer(sql).noteGone(Array(select.blob(0))) }
+      while try select.step() {
+        let key = Array(select.blob(0))
+        try writer(sql).noteGone(key)
+        if !sql.shape.foreignKeys.isEmpty { try writer(sql).written.append(key) }
+      }
     }
     try transaction.statement("DELETE FROM \(transaction.tables.goneParent)").run()
   }

@@ -52,7 +52,7 @@ final class Settlement {
   }
 
   func run() throws -> [Int64: TableWriter] {
-    if try transaction.held.isUnsettled() { try takeGoneParents() }
+    if try transaction.held.isUnsettled() { try takeNoted() }
     try liftVeils()
     try wakeBelow()
     try showHeld(transaction.sql)

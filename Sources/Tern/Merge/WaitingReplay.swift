@@ -28,7 +28,9 @@ struct WaitingReplay {
     for sql in migrated { try PointedRows(transaction: transaction).adopt(sql) }
     let orphans = try migrated.map { (sql: $0, keys: try rowsWithoutParent(of: $0)) }
       .filter { !$0.keys.isEmpty }
-    if try deferred.isEmpty && aside.isEmpty && orphans.isEmpty && !transaction.held.hasRows() {
+    if try deferred.isEmpty && aside.isEmpty && orphans.isEmpty && !transaction.held.hasRows()
+      && !transaction.held.isUnsettled()
+    {
       return
     }
     try transaction.held.wakeAll()
@@ -43,9 +45,10 @@ struct WaitingReplay {
   /// another by now. And what an earlier Tern put aside, if this one can read it.
   func tryRefused() throws {
     let aside = try readableGroups()
-    if try aside.isEmpty && !transaction.held.hasRows() { return }
+    let isUnsettled = try transaction.held.isUnsettled()
+    if try aside.isEmpty && !isUnsettled && !transaction.held.hasRows() { return }
     try transaction.statement(transaction.tables.statements.wakeRefused).run()
-    guard try !aside.isEmpty || transaction.held.hasUnsettledRows() else { return }
+    guard try !aside.isEmpty || isUnsettled || transaction.held.hasUnsettledRows() else { return }
     let pass = try MergePass(transaction)
     for group in aside { try pass.takeUp(group) }
     try pass.finish()

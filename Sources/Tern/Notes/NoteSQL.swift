@@ -16,6 +16,8 @@ struct NoteSQL {
   /// What the first mask is of some notes, in place of a number. The others are NULL then.
   enum Mark: String {
     case maybe, standing
+    /// Of a row that was inserted under a key that another had: the note before is of that one.
+    case moved
   }
 
   /// The wall clock as the writer's SQLite has it, in milliseconds since 1970.
@@ -76,13 +78,17 @@ struct NoteSQL {
     ]
   }
 
+  /// Whether a row can be veiled, and has to hold under another key what it does not show.
+  var notesMoves: Bool { shape.foreignKeys.contains(where: shape.isReleased) }
+
   var triggers: [(name: String, sql: String)] {
     var triggers = [
       trigger("insert", "AFTER INSERT", [note("NEW", masks: allColumns)]),
       trigger("delete", "AFTER DELETE", [note("OLD", masks: noColumns())] + keepGone),
       trigger(
         "key", "AFTER UPDATE OF \(names(shape.keyColumns))", when: keyDiffers,
-        [note("OLD", masks: noColumns())] + keepGone + [note("NEW", masks: allColumns)]),
+        [note("OLD", masks: noColumns())] + keepGone
+          + [note("NEW", masks: notesMoves ? noColumns(.moved) : allColumns)]),
     ]
     if !shape.columns.isEmpty {
       triggers.append(

@@ -41,7 +41,8 @@ public struct SyncTable: Hashable, Sendable {
   /// too, and ``ReplicaCounts/openReferences`` names the foreign key. One that declares another
   /// action is carried out whatever stands here.
   public var unsyncedChildren: Database.ForeignKeyAction?
-  /// Columns that a migration renamed: by the name of today, the one before it.
+  /// Columns that a migration renamed, those of the key too: by the name of today, the one before
+  /// it.
   ///
   /// Keep an entry for as long as peers may be on the older schema, and for a column that was
   /// renamed twice keep both. Without an entry a renamed column is a dropped one and a new one.

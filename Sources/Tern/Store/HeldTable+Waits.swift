@@ -51,11 +51,11 @@ extension HeldTable {
     return keys
   }
 
-  /// The next settlement looks at the children of this row.
+  /// The next settlement looks at this row and its children.
   ///
   /// Not at once: in a transaction of the app's they may get another parent yet, or the same one
   /// again, before it is committed.
-  func noteGoneParent(_ table: Int64, _ key: [UInt8]) throws {
+  func noteForSettlement(_ table: Int64, _ key: [UInt8]) throws {
     try run("INSERT OR IGNORE INTO \(tables.goneParent) VALUES (?, ?)", table, key)
     try noteUnsettled()
   }

@@ -5,23 +5,13 @@ extension TableSQL {
   func orphans(_ foreignKey: TableShape.ForeignKey) -> String {
     let key = shape.keyColumns.map { "c.\($0.quoted)" }
     return "SELECT \(key.joined(separator: ", ")) FROM \(shape.qualifiedName) AS c "
-      + "WHERE \(lacksParent(foreignKey))"
+      + "WHERE \(foreignKey.lacksParent)"
   }
 
   /// Yields a row when the row with the bound key lacks its parent.
   func orphan(_ foreignKey: TableShape.ForeignKey) -> String {
     let key = shape.keyColumns.enumerated().map { "c.\($1.quoted) = ?\($0 + 1)" }
     return orphans(foreignKey) + " AND \(key.joined(separator: " AND "))"
-  }
-
-  /// The condition that row `c` refers to a parent which is not in its table.
-  func lacksParent(_ foreignKey: TableShape.ForeignKey) -> String {
-    let present = foreignKey.columns.map { "c.\($0.quoted) IS NOT NULL" }
-    // The sign lets the parent's type alone convert, as it does for SQLite's own foreign keys.
-    let match = zip(foreignKey.parentColumns, foreignKey.columns)
-      .map { "p.\($0.quoted) = +c.\($1.quoted)" }
-    return "\(present.joined(separator: " AND ")) AND NOT EXISTS (SELECT 1 FROM "
-      + "main.\(foreignKey.parent.quoted) AS p WHERE \(match.joined(separator: " AND ")))"
   }
 }
 
@@ -42,6 +32,15 @@ extension [TableSQL] {
 }
 
 extension TableShape.ForeignKey {
+  /// The condition that row `c` refers to a parent which is not in its table.
+  var lacksParent: String {
+    let present = columns.map { "c.\($0.quoted) IS NOT NULL" }
+    // The sign lets the parent's type alone convert, as it does for SQLite's own foreign keys.
+    let match = zip(parentColumns, columns).map { "p.\($0.quoted) = +c.\($1.quoted)" }
+    return "\(present.joined(separator: " AND ")) AND NOT EXISTS (SELECT 1 FROM "
+      + "main.\(parent.quoted) AS p WHERE \(match.joined(separator: " AND ")))"
+  }
+
   /// Whether equal values are equal bytes, and name the parent by its key.
   func isExact(_ parent: TableShape) -> Bool {
     guard Set(parentColumns.map(\.folded)) == Set(parent.keyColumns.map(\.folded)) else {

@@ -16,6 +16,10 @@ final class TableSQL: Sendable {
   let scanNotes: String
   let lastNoteTime: String
   let deleteNotes: String
+  /// Of keys that were changed: the one before, and the one now.
+  let movedKeys: String
+  /// For each foreign key, the keys of noted rows that lack their parent.
+  let notedOrphans: [String]
   /// Columns: life, time, author, covered, cells.
   let readState: String
   /// Bound after the key: life, time, author, covered, cells. Inserting leaves a state that stands
@@ -53,6 +57,8 @@ final class TableSQL: Sendable {
     scanNotes = builder.scanNotes
     lastNoteTime = "SELECT ms FROM \(note.noteTable) ORDER BY rowid DESC LIMIT 1"
     deleteNotes = "DELETE FROM \(note.noteTable)"
+    movedKeys = builder.movedKeys
+    notedOrphans = shape.foreignKeys.map(builder.notedOrphans)
     readState = builder.readState
     insertState = builder.insertState
     putState = builder.putState
@@ -124,6 +130,22 @@ private struct Builder {
       \(joinedGone)
       ORDER BY n.rowid
       """
+  }
+
+  /// One trigger makes both notes, one right behind the other.
+  var movedKeys: String {
+    let keys = ["f", "n"].flatMap { table in note.keyNames.map { "\(table).\($0)" } }
+    return "SELECT \(keys.joined(separator: ", ")) FROM \(note.noteTable) AS n "
+      + "JOIN \(note.noteTable) AS f ON f.rowid = n.rowid - 1 "
+      + "WHERE n.m0 = '\(NoteSQL.Mark.moved)' ORDER BY n.rowid"
+  }
+
+  /// SQLite could begin with the rows, which may be many.
+  func notedOrphans(_ foreignKey: TableShape.ForeignKey) -> String {
+    let keys = shape.keyColumns.map { "c.\($0.quoted)" }
+    return "SELECT \(keys.joined(separator: ", ")) FROM \(note.noteTable) AS n "
+      + "CROSS JOIN \(table) AS c WHERE \(matches(keys, note.keyNames.map { "n.\($0)" })) "
+      + "AND \(foreignKey.lacksParent)"
   }
 
   /// Whether the row exists, and its values.

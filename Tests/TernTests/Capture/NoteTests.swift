@@ -27,6 +27,8 @@ struct NoteTests {
     ("(1 << 62) - 1", .written(ColumnMask(first: 1 << 62 - 1))),
     ("NULL", .gone), ("NULL, NULL, NULL", .gone),
     ("'maybe'", .maybeGone), ("'maybe', NULL", .maybeGone),
+    ("'moved'", .inserted(ColumnMask(first: -1))),
+    ("'moved', NULL", .inserted(ColumnMask(first: -1, rest: [-1]))),
     ("'standing'", .standing), ("'standing', NULL", .standing),
   ]
 

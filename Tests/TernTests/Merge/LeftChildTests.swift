@@ -1,20 +1,33 @@
 import GRDB
 import Tern
 import TestDevice
+import TestProcesses
 import Testing
 
 /// SQLite leaves children whose parent a statement deletes; a replica shows them without it, or quarantines them, as
 /// others do.
 @Suite("Merge: children that a delete leaves")
 struct LeftChildTests {
+  private let schema = SyncSchema(version: 1, tables: [SyncTable("shelf")])
+  private let creation = creation(of: "TEXT")
+
+  private static func creation(of type: String) -> String {
+    """
+    CREATE TABLE shelf (
+      id TEXT NOT NULL PRIMARY KEY, code TEXT UNIQUE,
+      up \(type) REFERENCES shelf ON DELETE SET NULL)
+    """
+  }
+
   private func pair(_ type: String) throws -> (Device, Device) {
-    try Device.pair(
-      SyncSchema(version: 1, tables: [SyncTable("shelf")]),
-      """
-      CREATE TABLE shelf (
-        id TEXT NOT NULL PRIMARY KEY, code TEXT UNIQUE,
-        up \(type) REFERENCES shelf ON DELETE SET NULL)
-      """)
+    try Device.pair(schema, Self.creation(of: type))
+  }
+
+  /// A connection of another program, whose foreign keys are off.
+  private func loose(_ path: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = false
+    return try DatabaseQueue(path: path, configuration: configuration)
   }
 
   @Test(arguments: [
@@ -71,6 +84,75 @@ struct LeftChildTests {
       #expect(try device.column("SELECT id FROM shelf") == ["3"])
     }
     try expectEqual(a, b, "shelf")
+  }
+
+  @Test(arguments: [
+    ("INSERT INTO shelf VALUES ('2', 'm', 'none')", InboxKind.parentMissing),
+    ("UPDATE shelf SET up = 'none' WHERE id = '3'", .parentMissing),
+    // What a reference to a deleted row declares is done for writers that have it off, too.
+    ("UPDATE shelf SET up = 'gone' WHERE id = '3'", .veiled),
+    ("INSERT INTO shelf VALUES ('2', 'm', '3'); DELETE FROM shelf WHERE id = '3'", .veiled),
+  ])
+  func `INV-01: that a writer without foreign keys makes are found at the seal`(
+    _ statements: String, _ kind: InboxKind
+  ) throws {
+    for isOwn in [true, false] {
+      try withTemporaryFolder { folder in
+        let path = folder + "/app.sqlite"
+        let database = try DatabasePool(path: path)
+        let a = try Device(schema, id: 1, database: database) { try $0.execute(sql: creation) }
+        let b = try Device(schema, id: 2) { try $0.execute(sql: creation) }
+        try a.commit("INSERT INTO shelf VALUES ('3', 'o', NULL), ('gone', 'p', NULL)")
+        try a.commit("DELETE FROM shelf WHERE id = 'gone'")
+        if isOwn {
+          try database.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA foreign_keys = OFF")
+            try db.execute(sql: statements)
+            try db.execute(sql: "PRAGMA foreign_keys = ON")
+          }
+        } else {
+          try loose(path).write { try $0.execute(sql: statements) }
+        }
+        try a.store.seal()
+        try b.pull(from: a)
+        for device in [a, b] {
+          #expect(try device.rows("PRAGMA foreign_key_check").isEmpty)
+          #expect(
+            try device.database.read { try device.replica.inbox(in: $0).map(\.kind) } == [kind])
+        }
+        try expectEqual(a, b, "shelf")
+        for id in ["none", "gone", "3"] {
+          try b.commit("INSERT OR IGNORE INTO shelf VALUES ('\(id)', NULL, NULL)")
+        }
+        try a.pull(from: b)
+        for device in [a, b] {
+          #expect(try device.database.read { try device.replica.inbox(in: $0) }.isEmpty)
+          #expect(try device.column("SELECT count(*) FROM shelf WHERE up IS NOT NULL") == ["1"])
+        }
+        try expectEqual(a, b, "shelf")
+      }
+    }
+  }
+
+  @Test func `INV-01: that stand in tables which begin to sync are found as they are opened`()
+    throws
+  {
+    try withTemporaryFolder { folder in
+      let path = folder + "/app.sqlite"
+      try loose(path).write {
+        try $0.execute(
+          sql: "\(creation); INSERT INTO shelf VALUES ('2', 'm', 'none'), ('3', 'o', NULL)")
+      }
+      let a = try Device(DatabaseQueue(path: path), schema, id: 1)
+      let b = try Device(schema, id: 2) { try $0.execute(sql: creation) }
+      try b.pull(from: a)
+      for device in [a, b] {
+        #expect(try device.column("SELECT id FROM shelf") == ["3"])
+        let entries = try device.database.read { try device.replica.inbox(in: $0) }
+        #expect(entries.map(\.kind) == [.parentMissing] && entries[0].values["code"] == "m")
+      }
+      try expectEqual(a, b, "shelf")
+    }
   }
 
   @Test(arguments: [true, false])

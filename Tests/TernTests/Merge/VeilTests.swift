@@ -53,6 +53,41 @@ struct VeilTests {
     try expectLines(["milk M ben"], a, b)
   }
 
+  @Test(arguments: [
+    "UPDATE item SET id = 'tea'", "UPDATE item SET id = 'tea', title = 'Milk', rank = 'high'",
+    "UPDATE item SET id = 'x', rank = 'low'; UPDATE item SET id = 'tea', rank = 'high'",
+    "UPDATE item SET rank = 'low'; UPDATE item SET id = 'tea', rank = 'high'",
+    "UPDATE item SET id = 'tea'; UPDATE item SET title = title || '!', person = NULL",
+  ])
+  func `under another key the row holds what it does not show`(_ sql: String) throws {
+    let (a, b) = try VeiledItems.met()
+    // A row that has children keeps its key.
+    try a.commit("DELETE FROM note")
+    try a.commit(sql)
+    let title = try #require(a.column("SELECT title FROM item")[0])
+    try expectLines(["tea \(title) -"], a)
+    try b.pull(from: a)
+    try expectLines(["tea \(title) -"], b)
+    try b.commit(VeiledItems.comeBack)
+    try meetTwice(a, b)
+    try expectLines(["tea \(title) ben"], a, b)
+  }
+
+  @Test(arguments: [
+    ("UPDATE item SET id = 'tea', person = 'ann'", "ann"),
+    ("UPDATE item SET id = 'tea'; UPDATE item SET person = 'ann'", "ann"),
+    ("DELETE FROM item; INSERT INTO item VALUES ('tea', 'Milk', 'high', NULL)", "-"),
+  ])
+  func `under another key a write is one`(_ sql: String, _ person: String) throws {
+    let (a, b) = try VeiledItems.met()
+    try a.commit("DELETE FROM note")
+    try a.commit(sql)
+    try b.pull(from: a)
+    try b.commit(VeiledItems.comeBack)
+    try meetTwice(a, b)
+    try expectLines(["tea Milk \(person)"], a, b)
+  }
+
   @Test func `another person is a write, which lifts the veil`() throws {
     let (a, b) = try VeiledItems.met()
     try a.commit("UPDATE item SET person = 'ann'")

@@ -140,7 +140,7 @@ extension Simulation {
     }
     for (table, rows) in tables.sorted(by: { $0.key < $1.key }) {
       for row in rows {
-        let key = "\(table)/\(row["id"] as String)"
+        let key = "\(table)/\(row[0] as String)"
         for (column, value) in expected[key]?.cells ?? [:] {
           let shown: DatabaseValue = row[column]
           if "\(shown)" != "\(value)".replacing("'", with: "\""), "\(shown)" != "\(value)" {
@@ -224,7 +224,7 @@ extension SimulatedDevice {
     return try database.unsafeRead { db in
       try (file.version == 1 ? names : names + ["tally"]).reduce(into: [:]) {
         $0[SimulatedFile.firstName(of: $1)] = try Row.fetchAll(
-          db, sql: "SELECT * FROM \($1) ORDER BY id")
+          db, sql: "SELECT * FROM \($1) ORDER BY 1")
       }
     }
   }

@@ -86,6 +86,7 @@ struct SimulatedFile {
         sql: """
           ALTER TABLE item ADD COLUMN c TEXT;
           ALTER TABLE pair RENAME TO couple;
+          ALTER TABLE couple RENAME COLUMN id TO at;
           CREATE TABLE tally (id TEXT NOT NULL PRIMARY KEY, m INTEGER NOT NULL DEFAULT 0)
           """)
     }
@@ -100,7 +101,9 @@ struct SimulatedFile {
           "n": .counter, "hi": .max, "lo": .min, "tags": .set, "pos": .order, "body": .text,
         ],
         deletes: script.deletes),
-      version == 1 ? SyncTable("pair") : SyncTable("couple", formerNames: ["pair"]),
+      version == 1
+        ? SyncTable("pair")
+        : SyncTable("couple", formerColumnNames: ["at": "id"], formerNames: ["pair"]),
       SyncTable("tally", merge: ["m": .counter]),
     ]
     return SyncSchema(version: UInt32(version), tables: version == 1 ? Array(tables[..<2]) : tables)
