@@ -105,8 +105,8 @@ struct Inbox {
     else {
       throw InboxError(.missingTable, "table “\(entry.table)” does not sync any more")
     }
-    guard entry.actions.contains(action) else {
-      let others = entry.actions.map(\.rawValue).sorted().joined(separator: ", ")
+    guard entry.kind.actions.contains(action) else {
+      let others = entry.kind.actions.map(\.rawValue).sorted().joined(separator: ", ")
       throw InboxError(
         .wrongAction, "the entry is .\(entry.kind.rawValue), and what can be done is: \(others)")
     }

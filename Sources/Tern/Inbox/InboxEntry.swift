@@ -33,19 +33,17 @@ public struct InboxEntry: Hashable, Sendable, Identifiable {
   /// ``Replica/inbox(of:after:limit:withDismissed:)`` alone where that asks for it.
   public internal(set) var isDismissed = false
 
+  /// Whether everything is kept that its restoring would bring back.
+  var isRestorable = true
+
   /// What can be done about it.
   public var actions: Set<Action> {
-    switch kind {
-    case .lastWriter, .sameKey, .deleteWins, .banned: [.restore, .dismiss]
-    case .orphaned, .veiled: [.restore, .show, .discard, .dismiss]
-    case .displaced, .folded, .parentMissing, .refused: [.show, .discard, .dismiss]
-    case .incomplete, .removal: [.dismiss]
-    }
+    isRestorable ? kind.actions : kind.actions.subtracting([.restore])
   }
 
   public enum Action: String, Hashable, Sendable, CaseIterable, Codable {
     /// ``Replica/restore(_:)`` writes the value again, or shows the row as its foreign key
-    /// declares.
+    /// declares. Not offered where that takes a deleted row of which nothing is kept.
     case restore
     /// ``Replica/show(_:with:in:)`` shows the row with other values.
     case show
@@ -53,6 +51,18 @@ public struct InboxEntry: Hashable, Sendable, Identifiable {
     case discard
     /// ``Replica/dismiss(_:isDismissed:)`` hides the entry on this device.
     case dismiss
+  }
+}
+
+extension InboxKind {
+  /// What can be done about an entry, if everything is kept that it takes.
+  var actions: Set<InboxEntry.Action> {
+    switch self {
+    case .lastWriter, .sameKey, .deleteWins, .banned: [.restore, .dismiss]
+    case .orphaned, .veiled: [.restore, .show, .discard, .dismiss]
+    case .displaced, .folded, .parentMissing, .refused: [.show, .discard, .dismiss]
+    case .incomplete, .removal: [.dismiss]
+    }
   }
 }
 

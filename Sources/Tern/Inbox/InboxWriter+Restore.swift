@@ -27,7 +27,11 @@ extension InboxWriter {
         "table “\(entry.table)” has no row with the given key; restore into one that is there")
     }
     let kept = isThere ? nil : try transaction.held.content(in: .kept, sql.shape.id, key)
-    let content = (kept.map(sql.shape.present) ?? [:]).merging(entry.values) { $1 }
+    var content = (kept.map(sql.shape.present) ?? [:]).merging(entry.values) { $1 }
+    // As its deleted parents would have left it: the table takes it with none of them.
+    if !isThere {
+      _ = try release(&content, of: key, sql, Settlement(transaction, writers: [:]).parents)
+    }
     let names = content.keys.sorted()
     try write(
       isThere ? sql.update(names) : sql.upsert(names), values + names.map { content[$0]! }, sql)
@@ -46,19 +50,9 @@ extension InboxWriter {
     let key = row.key
     var content = sql.shape.present(
       try transaction.held.content(in: .held, row.table, key) ?? [:])
-    var released: Set<String> = []
     let settlement = try Settlement(transaction, writers: [:])
-    for reference in try settlement.parents.references(of: key, content, sql.shape)
-    where try settlement.parents.isDeleted(reference) {
-      if sql.shape.isReleased(reference.foreignKey) {
-        for column in sql.shape.columns(of: reference.foreignKey) {
-          content[column] = try releasedValue(column, reference.foreignKey, sql)
-          released.insert(column)
-        }
-      } else {
-        try bringBack(reference, settlement)
-      }
-    }
+    let (released, parents) = try release(&content, of: key, sql, settlement.parents)
+    for parent in parents { try bringBack(parent, settlement) }
     // Nor is what was brought back.
     _ = try Seal.run(in: transaction)
     try transaction.triggers.merging { try showChild(key, content, sql) }
@@ -69,6 +63,24 @@ extension InboxWriter {
       throw InboxError(
         .parentDeleted, "the row refers to more rows that are not there; insert those first")
     }
+  }
+
+  /// Has a row be without its deleted parents where its foreign keys declare that.
+  ///
+  /// - Returns: the columns that are others then, and the other deleted parents.
+  private func release(
+    _ content: inout [String: SQLiteValue], of key: [UInt8], _ sql: TableSQL,
+    _ parents: DeletedParents
+  ) throws -> (columns: Set<String>, parents: [DeletedParents.Reference]) {
+    var columns: Set<String> = []
+    let deleted = try parents.references(of: key, content, sql.shape).filter(parents.isDeleted)
+    for reference in deleted where sql.shape.isReleased(reference.foreignKey) {
+      for column in sql.shape.columns(of: reference.foreignKey) {
+        content[column] = try releasedValue(column, reference.foreignKey, sql)
+        columns.insert(column)
+      }
+    }
+    return (columns, deleted.filter { !sql.shape.isReleased($0.foreignKey) })
   }
 
   /// Brings back the parents without which a row is shown. It shows them again with the next

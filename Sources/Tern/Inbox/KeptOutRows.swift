@@ -80,7 +80,7 @@ final class KeptOutRows {
       others.subtract(veil.columns.map(\.name))
     }
     let written = content.filter { !others.contains($0.key) && $0.value != defaults[$0.key] }
-    return InboxEntry(
+    var entry = InboxEntry(
       id: InboxEntry.id(kind, sql.shape.name, id.key, HeldTable.bytes(of: written), rows),
       table: sql.shape.name,
       key: try id.key.withUnsafeBytes { try PackedKey.values($0) }, kind: kind,
@@ -88,6 +88,24 @@ final class KeptOutRows {
       values: kind == .incomplete ? content : defaults.merging(content) { $1 }, rows: rows,
       loser: latest.map(transaction.authors.stamp), winner: winner.map(transaction.authors.stamp),
       found: nil)
+    entry.isRestorable = try isRestorable(id, content, kind, sql)
+    return entry
+  }
+
+  /// Whether something is kept of all deleted parents without which the row would not be restored.
+  private func isRestorable(
+    _ row: RowID, _ content: [String: SQLiteValue], _ kind: InboxKind, _ sql: TableSQL
+  ) throws -> Bool {
+    guard kind == .orphaned || kind == .veiled else { return true }
+    let parents = settlement.parents
+    let deleted = try parents.references(of: row.key, content, sql.shape).filter(parents.isDeleted)
+    // One that went with its own parent comes back with that.
+    if kind == .veiled, deleted.isEmpty { return false }
+    return try deleted.allSatisfy { reference in
+      let isReleased = kind == .orphaned && sql.shape.isReleased(reference.foreignKey)
+      return try isReleased
+        || transaction.held.content(in: .kept, reference.parent.shape.id, reference.key) != nil
+    }
   }
 
   private func defaults(_ shape: TableShape) throws -> [String: SQLiteValue] {

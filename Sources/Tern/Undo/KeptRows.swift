@@ -43,7 +43,7 @@ struct KeptRows {
     let keys = info.filter { $0.primaryKeyIndex > 0 }.sorted {
       $0.primaryKeyIndex < $1.primaryKeyIndex
     }
-    guard keys.map(\.name.folded) == shape.keyColumns.map(\.folded) else { return false }
+    guard shape.isKeyed(by: keys.map(\.name)) else { return false }
     // Numbers from before the table was rekeyed name other rows than those that are here.
     let live = try transaction.db.columns(in: shape.name, in: "main")
     let numbers = keys.filter { $0.type.folded == "integer" }.map(\.name.folded)
@@ -54,10 +54,12 @@ struct KeptRows {
     let wanted =
       shape.columns.flatMap { [$0.name] + $0.formerNames }.filter { known.contains($0.folded) }
       + shape.localColumns.filter { known.contains($0.folded) }
-    let names = (shape.keyColumns + wanted).map(\.quoted).joined(separator: ", ")
+    let names = (keys.map(\.name) + wanted).map(\.quoted).joined(separator: ", ")
     let scan = try FastStatement(file, "SELECT \(names) FROM main.\(table.quoted)")
     defer { scan.reset() }
     let first = shape.keyColumns.count
+    let veils = VeilTable(StoreConnection(file, transaction.tables, memory: nil))
+    let kept = try keptShape(shape, named: table)
     while try scan.step() {
       // Which the table may hold while it doesn't sync.
       if (0..<Int32(first)).contains(where: { scan.isNull($0) }) { continue }
@@ -65,9 +67,23 @@ struct KeptRows {
       for (index, name) in wanted.enumerated() {
         content[name] = scan.value(Int32(first + index)).value
       }
-      try body(scan.packedKey(shape), shape.present(content))
+      let (key, shown) = (scan.packedKey(shape), shape.present(content))
+      let veil = try kept.flatMap { try veils.veil(of: key, $0) }
+      try body(key, veil?.lifted(from: shown) ?? shown)
     }
     return true
+  }
+
+  /// The table under its number in the file; `nil` where the file does not sync it.
+  private func keptShape(_ shape: TableShape, named table: String) throws -> TableShape? {
+    guard try file.tableExists(transaction.tables.table, in: "main") else { return nil }
+    let id = try Int64.fetchOne(
+      file, sql: "SELECT id FROM \(transaction.tables.table) WHERE name = ?", arguments: [table])
+    return id.map { id in
+      var kept = shape
+      kept.id = id
+      return kept
+    }
   }
 }
 

@@ -251,6 +251,7 @@ struct InboxChildTests {
   ) async throws {
     let (a, b) = try orphaned(action)
     let before = try a.store.canonicalState()
+    #expect(try a.entries[0].actions == [.show, .discard, .dismiss])
     let error = await #expect(throws: InboxError.self) {
       try await a.replica.restore(try a.entries[0])
     }

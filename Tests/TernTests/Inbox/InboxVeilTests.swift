@@ -17,7 +17,8 @@ struct InboxVeilTests {
     #expect(found.values["person"] == .string("ben"))
     #expect(found.rows.map(\.description) == ["person with id = 'ben'"])
     #expect(found.winner?.isOwn == false && found.loser?.isOwn == true)
-    #expect(found.actions == [.restore, .show, .discard, .dismiss])
+    // Nothing is kept of the person that a restoring would bring back.
+    #expect(found.actions == [.show, .discard, .dismiss])
     // What else is written to the row changes nothing of it.
     try a.commit("UPDATE item SET title = 'M'")
     #expect(try entry(a).id == found.id)
@@ -55,6 +56,7 @@ struct InboxVeilTests {
     async throws
   {
     let (a, b) = try VeiledItems.met(.updateWins)
+    #expect(try entry(a).actions.contains(.restore))
     try await a.replica.restore(entry(a))
     try meetTwice(a, b)
     for device in [a, b] {
@@ -67,6 +69,29 @@ struct InboxVeilTests {
     }
     #expect(error?.code == .parentDeleted)
     #expect(try c.itemLines == ["milk Milk -"] && c.inbox.count == 1)
+  }
+
+  @Test(arguments: [DeleteRule.deleteWins, .lastWriter])
+  func `a deleted row is restored without a person who is deleted too`(_ deletes: DeleteRule)
+    async throws
+  {
+    let (a, b) = try VeiledItems.pair(deletes)
+    try a.commit("INSERT INTO item VALUES ('milk', 'Milk', 'high', 'ben')")
+    try meetTwice(a, b)
+    try delay(b, after: a)
+    try a.commit("UPDATE item SET title = 'M', person = 'ben'")
+    try b.commit("DELETE FROM item")
+    try meetTwice(a, b)
+    try b.commit("DELETE FROM person WHERE id = 'ben'")
+    try meetTwice(a, b)
+    let lost = try #require(try a.inbox.first { $0.kind == .deleteWins })
+    try await a.replica.restore(lost)
+    try meetTwice(a, b)
+    for device in [a, b] {
+      #expect(try device.column("SELECT title FROM item") == ["M"])
+      #expect(try device.column("SELECT person FROM item") == [nil])
+    }
+    try expectEqual(a, b, "item", "person")
   }
 
   @Test func `discard deletes the row, and dismiss hides the entry`() async throws {

@@ -6,6 +6,25 @@ import Testing
 
 @Suite("Undo: rows without their deleted parents")
 struct UndoVeilTests {
+  @Test(arguments: [true, false])
+  func `rows that a file has veiled come back with what they hold, if that is here`(_ isBack: Bool)
+    async throws
+  {
+    let (a, b) = try VeiledItems.met()
+    let path = NSTemporaryDirectory() + "/tern-veiled-\(UUID().uuidString).sqlite"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try await a.database.writeWithoutTransaction { db in
+      try db.execute(sql: "VACUUM INTO ?", arguments: [path])
+    }
+    try a.commit("DELETE FROM item")
+    if isBack { try a.commit(VeiledItems.comeBack) }
+    try await a.replica.restoreRows(fromFile: path)
+    try meetTwice(a, b)
+    for device in [a, b] {
+      #expect(try device.itemLines == ["milk Milk \(isBack ? "ben" : "-")"])
+    }
+  }
+
   @Test(arguments: [
     ("UPDATE item SET title = 'M'", "milk Milk -", "milk Milk ben"),
     ("REPLACE INTO item VALUES ('milk', 'M', NULL, NULL)", "milk Milk -", "milk Milk ben"),
