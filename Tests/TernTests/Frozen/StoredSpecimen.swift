@@ -9,18 +9,25 @@ import Testing
 /// What the database under `Fixtures/v1` was made of: a replica with something in each of Tern's
 /// tables, and a queue of jobs. It is never made again.
 enum StoredSpecimen {
-  static let schema = SyncSchema(
-    version: 2,
-    tables: [
-      SyncTable("shelf", deletes: .updateWins),
-      SyncTable(
-        "book",
-        merge: [
-          "scans": .counter, "best": .max, "least": .min, "tags": .set, "place": .order,
-          "body": .text,
-        ], local: ["photo"]),
-      SyncTable("tag"), SyncTable("loan", deletes: .lastWriter),
-    ])
+  static func schema(ofFormat format: Int) -> SyncSchema {
+    SyncSchema(version: 2, tables: tables + (format < 8 ? [] : tablesSince8))
+  }
+
+  /// With rows that show something else than they hold.
+  private static let tablesSince8 = [
+    SyncTable("mark", collisions: .fold(into: "sameAs")), SyncTable("stay"),
+  ]
+
+  private static let tables = [
+    SyncTable("shelf", deletes: .updateWins),
+    SyncTable(
+      "book",
+      merge: [
+        "scans": .counter, "best": .max, "least": .min, "tags": .set, "place": .order,
+        "body": .text,
+      ], local: ["photo"]),
+    SyncTable("tag"), SyncTable("loan", deletes: .lastWriter),
+  ]
 
   static let creation = """
     CREATE TABLE shelf (id TEXT NOT NULL PRIMARY KEY, name TEXT);
@@ -33,6 +40,14 @@ enum StoredSpecimen {
       book TEXT NOT NULL, copy INTEGER NOT NULL, reader, PRIMARY KEY (book, copy)) WITHOUT ROWID;
     """
 
+  private static let creationSince8 = """
+    CREATE TABLE mark (id TEXT NOT NULL PRIMARY KEY, name TEXT, sameAs TEXT);
+    CREATE UNIQUE INDEX mark_name ON mark (name) WHERE sameAs IS NULL;
+    CREATE TABLE stay (
+      id TEXT NOT NULL PRIMARY KEY, tag TEXT REFERENCES tag ON DELETE SET NULL);
+    CREATE TABLE own (id INTEGER PRIMARY KEY, tag TEXT REFERENCES tag ON DELETE CASCADE);
+    """
+
   struct Scan: Job {
     static let kind = "scan"
     static let service: String? = "recogniser"
@@ -42,9 +57,13 @@ enum StoredSpecimen {
   static let own = ReplicaID(high: 0, low: 1)
   static let gone = ReplicaID(high: 0, low: 5)
 
-  static func open(_ database: any DatabaseWriter, id: UInt64 = 1) throws -> Device {
-    try Device(schema, id: id, database: database, logRetention: .seconds(-60)) {
-      if try !$0.tableExists("shelf") { try $0.execute(sql: creation) }
+  static func open(
+    _ database: any DatabaseWriter, id: UInt64 = 1, format: Int = StoreTables.format
+  ) throws -> Device {
+    let schema = schema(ofFormat: format)
+    return try Device(schema, id: id, database: database, logRetention: .seconds(-60)) {
+      if try $0.tableExists("shelf") { return }
+      try $0.execute(sql: creation + (format < 8 ? "" : creationSince8))
     }
   }
 
@@ -81,6 +100,7 @@ enum StoredSpecimen {
     try fill(device, peer)
     try conflict(device, peer)
     try wait(device, peer)
+    try hide(device, peer)
     try forget(device)
     for (index, part) in try Parts(of: device).parts.enumerated() {
       try Data(part).write(to: URL(filePath: "\(folder)/snapshot-\(index).part"))
@@ -173,8 +193,29 @@ enum StoredSpecimen {
     try device.store.seal()
   }
 
+  /// Rows that are folded and veiled, and one that went while a pull goes on, to which rows of a
+  /// table that does not sync may refer: since format 8.
+  private static func hide(_ device: Device, _ peer: Device) throws {
+    try device.execute("INSERT INTO mark VALUES ('1', 'same', NULL)")
+    try device.execute("INSERT INTO tag VALUES ('t', 'two'), ('u', 'three')")
+    try meet(device, peer)
+    try device.execute("INSERT INTO mark VALUES ('2', 'more', NULL)")
+    try device.execute("INSERT INTO stay VALUES ('s', 't')")
+    try peer.execute("INSERT INTO mark VALUES ('3', 'more', NULL); DELETE FROM tag WHERE id = 't'")
+    try meet(device, peer)
+    try peer.execute("DELETE FROM tag WHERE id = 'u'")
+    try peer.store.seal()
+    let operations = try peer.store.operations(
+      lackedBy: device.store.versionVector(), maximumBytes: .max)
+    let page = PulledPage(
+      operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: true, now: nil)
+    _ = try device.store.merge(
+      page, from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil), until: { false })
+  }
+
   /// A write that is in no operation yet.
   private static func edit(_ device: Device) throws {
+    try device.execute("UPDATE stay SET id = 'moved'")
     try device.database.write { db in
       var draft = try #require(
         try device.replica.draft("book", key: ["2"], column: "body", in: db))
