@@ -307,8 +307,11 @@ struct NotedRow {
   }
 
   /// Merges what was written to a column; `nil` where it is nothing new.
+  ///
+  /// - Parameter isNew: whether the row begins with it, so that even nothing new is a change.
   private mutating func difference(
-    of index: Int, _ column: TableShape.Column, in state: inout RowState, wasHeld: Bool
+    of index: Int, _ column: TableShape.Column, in state: inout RowState, wasHeld: Bool,
+    isNew: Bool
   ) throws -> Difference? {
     let id = UInt32(column.id)
     let written = value(index)
@@ -316,15 +319,18 @@ struct NotedRow {
     case .lastWriter, .order:
       if state.stamp(of: id) == stamp { return nil }
     case .maximum, .minimum:
-      if case .extreme(let value, _) = state.content(of: id), value == written.value { return nil }
+      if case .extreme(let value, _) = state.content(of: id), value == written.value, !isNew {
+        return nil
+      }
     // What the first note of a key left, the second does not count again: of a row that was held
     // aside, of a sum that the column does not show, of what no operation holds of a set or a text.
     case .counter:
       if state.stamp(of: id) == stamp { return nil }
-      return counterDifference(of: column, written, in: &state, wasHeld: wasHeld)
+      return counterDifference(of: column, written, in: &state, wasHeld: wasHeld, isNew: isNew)
     case .set:
       if state.stamp(of: id) == stamp { return nil }
-      return try change(of: index, in: &state, isComplete: !wasHeld).map { .change($0.bytes) }
+      return try change(of: index, in: &state, isComplete: !wasHeld, isNew: isNew)
+        .map { .change($0.bytes) }
     case .text:
       if state.stamp(of: id) == stamp { return nil }
       if Planted.isActive(.editBeaten), let last = state.stamp(of: id), last.author != 0,
@@ -333,7 +339,8 @@ struct NotedRow {
         lost.append((column.name, .text(shown)))
         return nil
       }
-      return try textChange(of: index, in: &state, isBlind: wasHeld).map { .change($0) }
+      return try textChange(of: index, in: &state, isBlind: wasHeld, isNew: isNew)
+        .map { .change($0) }
     }
     let wins = try state.mergeColumn(
       id, rule: column.rule, value: written, stamp: stamp, turn: Turn(sequence), authors: authors)
@@ -344,14 +351,15 @@ struct NotedRow {
   }
 
   private mutating func counterDifference(
-    of column: TableShape.Column, _ written: WireValue, in state: inout RowState, wasHeld: Bool
+    of column: TableShape.Column, _ written: WireValue, in state: inout RowState, wasHeld: Bool,
+    isNew: Bool
   ) -> Difference? {
     let id = UInt32(column.id)
     let shown = wasHeld ? 0 : Int64(clamping: state.sum(of: id))
     let difference = (written.wide ?? 0) - Int128(shown)
     let left = Int64(clamping: state.sum(of: id) &+ difference)
     if wasHeld || written.wide != Int128(left) { lost.append((column.name, .integer(left))) }
-    if difference == 0 { return nil }
+    if difference == 0, !isNew { return nil }
     state.add(difference, to: id, stamp: stamp, authors: authors)
     return .number(difference)
   }
@@ -361,11 +369,13 @@ struct NotedRow {
   ) throws -> RowState? {
     var state = alive
     var count = 0
+    // Without an insert of its own it would be here alone, until the one that it waits for comes.
+    let isNew = exists && !alive.isComplete
     for (index, column) in shape.columns.enumerated() {
       let isWritten = veiled.isEmpty ? nil : veiled[index].map { $0 == nil }
       changed[index] =
-        isWritten ?? columns.contains(column)
-        ? try difference(of: index, column, in: &state, wasHeld: wasHeld) : nil
+        isWritten ?? (isNew || columns.contains(column))
+        ? try difference(of: index, column, in: &state, wasHeld: wasHeld, isNew: isNew) : nil
       if changed[index] != nil { count += 1 }
     }
     if count == 0 { return nil }

@@ -254,9 +254,7 @@ struct Seal {
     }
     read.reset()
     if let veil, !Planted.isActive(.veilKept) { content = veil.lifted(from: content) }
-    for column in sql.shape.columns {
-      if let value = state.computed(UInt32(column.id)) { content[column.name] = value }
-    }
+    content.merge(sql.shape.computed(of: state)) { $1 }
     try transaction.held.hold(sql.shape.id, row.packedKey, .deleted, content: content)
   }
 

@@ -64,10 +64,14 @@ final class KeptOutRows {
     let writer = try settlement.writer(sql)
     let held = try Array(row["content"] as Data).withUnsafeBytes { try HeldTable.readContent($0) }
     let isInTable = kind == .folded || kind == .veiled
-    guard let content = isInTable ? try writer.read(id.key) : sql.shape.present(held) else {
+    guard var content = isInTable ? try writer.read(id.key) : sql.shape.present(held) else {
       return nil
     }
     let state = try writer.state(of: id.key)
+    // Of what is made of several writes the state knows too what changed nothing.
+    if kind == .incomplete, let state {
+      content.merge(sql.shape.computed(of: state)) { $1 }
+    }
     let (rows, winner) = try inTheWay(of: id, content, kind, writer)
     let latest = state.flatMap { $0.latestStamp(authors: transaction.authors) }
     let defaults = try defaults(sql.shape)

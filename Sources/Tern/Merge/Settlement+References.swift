@@ -11,7 +11,7 @@ extension Settlement {
     case falls
   }
 
-  /// Has the rows looked at that a seal found without a parent, and the children of those that went.
+  /// Has rows looked at that a seal found without a parent, and the children of those that went.
   func takeNoted() throws {
     for sql in transaction.sql {
       let select = try transaction.statement(

@@ -22,3 +22,12 @@ extension TableWriter {
     return try select.step() && select.int64(0) != 0
   }
 }
+
+extension TableShape {
+  /// What columns hold whose value is made of several writes.
+  func computed(of state: RowState) -> [String: SQLiteValue] {
+    columns.reduce(into: [:]) { values, column in
+      if let value = state.computed(UInt32(column.id)) { values[column.name] = value }
+    }
+  }
+}

@@ -98,7 +98,7 @@ extension Simulation {
       let equals = devices.filter { $0.file.version == version }
       guard let first = equals.first else { continue }
       let state = try first.replica.store.canonicalState()
-      let tables = try first.tables()
+      let tables = try first.file.tables()
       for other in equals.dropFirst() {
         let others = try other.replica.store.canonicalState()
         if let rows = difference(of: state, others) {
@@ -107,7 +107,7 @@ extension Simulation {
         if try other.counterShares() != first.counterShares() {
           return "INV-01: states of \(first.index) and \(other.index) differ in who counted what"
         }
-        if try other.tables() != tables {
+        if try other.file.tables() != tables {
           return "INV-01: tables of \(first.index) and \(other.index) differ"
         }
         if try other.replica.entriesOfState() != first.replica.entriesOfState() {
@@ -179,7 +179,7 @@ extension Simulation {
 }
 
 /// The first row that differs, in both; `nil` where all are equal.
-private func difference(of left: [CanonicalRow], _ right: [CanonicalRow]) -> String? {
+func difference(of left: [CanonicalRow], _ right: [CanonicalRow]) -> String? {
   if left == right { return nil }
   func name(_ row: CanonicalRow) -> String { "\(row.table) \(row.key)" }
   for key in Set((left + right).map(name)).sorted() {
@@ -218,16 +218,6 @@ extension SimulatedDevice {
     }
   }
 
-  /// Every row of every synced table, by the table's name in the first release.
-  fileprivate func tables() throws -> [String: [Row]] {
-    let names = ["item", SimulatedFile.pair(in: file.version)]
-    return try database.unsafeRead { db in
-      try (file.version == 1 ? names : names + ["tally"]).reduce(into: [:]) {
-        $0[SimulatedFile.firstName(of: $1)] = try Row.fetchAll(
-          db, sql: "SELECT * FROM \($1) ORDER BY 1")
-      }
-    }
-  }
 }
 
 extension Sequence {

@@ -37,6 +37,7 @@ final class SimulatedDevice: @unchecked Sendable {
   private(set) var ids: Set<ReplicaID>
   var tokens = 0
   private(set) var violation: String?
+  private var merges = 0
 
   private enum FileChange {
     case restored
@@ -118,7 +119,7 @@ final class SimulatedDevice: @unchecked Sendable {
       clock: clock, jitter: { jitter.fraction() }, network: network,
       localWrites: { replica.localWrites.stream() },
       didMerge: { [weak self] in
-        self?.noteIDChanges()
+        self?.noteMerge()
         if !isAlone { replica.localWrites.tell() }
       }, pollInterval: .seconds(5),
       executor: executor)
@@ -126,6 +127,12 @@ final class SimulatedDevice: @unchecked Sendable {
     // No time passes in a merge here.
     if generator.happens(0.3) { environment.mergeLimit = .zero }
     return SyncEngine(store: replica.store, remote: remote, environment: environment)
+  }
+
+  private func noteMerge() {
+    merges += 1
+    noteIDChanges()
+    checkDerived(merge: merges)
   }
 
   /// At once, since an engine tells of its last one alone.

@@ -55,6 +55,25 @@ struct SimulatedFile {
     return try DatabaseQueue(configuration: configuration)
   }
 
+  /// Every row of every synced table, by the table's name in the first release.
+  func tables() throws -> [String: [Row]] {
+    let names = ["item", Self.pair(in: version)]
+    return try database.unsafeRead { db in
+      try (version == 1 ? names : names + ["tally"]).reduce(into: [:]) {
+        $0[Self.firstName(of: $1)] = try Row.fetchAll(db, sql: "SELECT * FROM \($1) ORDER BY 1")
+      }
+    }
+  }
+
+  /// One of the same version in which nothing was ever written, and its replica.
+  func blank(_ script: SimulationScript, _ wall: SimulatedWall) throws
+    -> (file: SimulatedFile, replica: Replica)
+  {
+    var (file, generator) = (try SimulatedFile(wall), SeededGenerator(seed: 1))
+    let replica = try file.open(version, script, &generator)
+    return (file, replica)
+  }
+
   // MARK: - The app's releases
 
   static let newestVersion = 2

@@ -99,6 +99,7 @@ enum Happening: String, CaseIterable {
   case spaceTrimmed = "a server trims a space"
   case spaceRestored = "a server brings back what it trimmed"
   case logTrimmed = "a device's log is trimmed"
+  case derived = "what a device shows is compared with its operations in another order"
   case stateReported = "a state is reported"
   case stateCompared = "a reported state is compared with another"
   case inboxEntry = "a value lost, and is in the inbox"
