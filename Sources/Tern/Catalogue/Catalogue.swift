@@ -39,7 +39,8 @@ struct Catalogue {
         throw SchemaError(
           .changedKey, table: shape.name,
           "its primary key is not the one that its rows were synced under; keep the key, or give "
-            + "the new table a new name. A key column that was renamed belongs in formerColumnNames")
+            + "the new table a new name. A key column that was renamed belongs in "
+            + "formerColumnNames")
       }
       guard known["deletes"] == Int(shape.deletes.kind.rawValue) else {
         let kind = DeleteRule.Kind(rawValue: known["deletes"])

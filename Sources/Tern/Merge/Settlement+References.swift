@@ -103,8 +103,8 @@ extension Settlement {
 
   private func footing(_ key: [UInt8], _ writer: TableWriter) throws -> Footing {
     var footing = Footing.stands
-    for foreignKey in writer.sql.shape.foreignKeys {
-      let statement = try transaction.statement(writer.sql.orphan(foreignKey))
+    for (foreignKey, orphan) in zip(writer.sql.shape.foreignKeys, writer.sql.orphan) {
+      let statement = try transaction.statement(orphan)
       _ = try writer.bind(key, to: statement)
       let isMissing = try statement.step()
       statement.reset()

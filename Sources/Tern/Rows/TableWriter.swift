@@ -33,6 +33,7 @@ final class TableWriter {
   private var deleteRow: FastStatement?
   private let settleKeyRow: FastStatement?
   private var updates: [[Int]: FastStatement] = [:]
+  private var puts: [WrittenColumns: FastStatement] = [:]
   /// From its first use on.
   var scratch: UniqueScratch?
   /// What SQLite said of the write that the table refused last.
@@ -249,18 +250,27 @@ final class TableWriter {
       return try put(key, content, isThere ? .update : .insert)
     }
     let names = content.keys.sorted()
-    let text =
-      switch write {
-      case .insert: sql.insert(names)
-      case .upsert: sql.upsert(names)
-      case .update: sql.update(names, isPlain: isPlain)
-      }
-    let statement = try transaction.triggers.statement(text)
+    let columns = WrittenColumns(write: write, names: names)
+    if puts[columns] == nil {
+      let text =
+        switch write {
+        case .insert: sql.insert(names)
+        case .upsert: sql.upsert(names)
+        case .update: sql.update(names, isPlain: isPlain)
+        }
+      puts[columns] = try transaction.triggers.statement(text)
+    }
+    let statement = puts[columns]!
     let keyCount = try bind(key, to: statement)
     for (index, name) in names.enumerated() {
       statement.bind(Int32(keyCount + index + 1), copy: content[name]!)
     }
     return try run(statement, key)
+  }
+
+  private struct WrittenColumns: Hashable {
+    let write: Write
+    let names: [String]
   }
 
   // MARK: - Columns

@@ -120,7 +120,8 @@ package struct TableShape: Hashable, Sendable {
 extension String {
   /// An SQL identifier in quotes.
   package var quoted: String {
-    "\"" + replacing("\"", with: "\"\"") + "\""
+    // Most have none, and looking for one costs as much as a row.
+    utf8.contains(UInt8(ascii: "\""))
+      ? "\"" + replacing("\"", with: "\"\"") + "\"" : "\"\(self)\""
   }
-
 }

@@ -8,11 +8,6 @@ extension TableSQL {
       + "WHERE \(foreignKey.lacksParent)"
   }
 
-  /// Yields a row when the row with the bound key lacks its parent.
-  func orphan(_ foreignKey: TableShape.ForeignKey) -> String {
-    let key = shape.keyColumns.enumerated().map { "c.\($1.quoted) = ?\($0 + 1)" }
-    return orphans(foreignKey) + " AND \(key.joined(separator: " AND "))"
-  }
 }
 
 extension [TableSQL] {

@@ -18,6 +18,8 @@ final class TableSQL: Sendable {
   let deleteNotes: String
   /// Of keys that were changed: the one before, and the one now.
   let movedKeys: String
+  /// For each foreign key: yields a row when the row with the bound key lacks its parent.
+  let orphan: [String]
   /// For each foreign key, the keys of noted rows that lack their parent.
   let notedOrphans: [String]
   /// Columns: life, time, author, covered, cells.
@@ -58,6 +60,7 @@ final class TableSQL: Sendable {
     lastNoteTime = "SELECT ms FROM \(note.noteTable) ORDER BY rowid DESC LIMIT 1"
     deleteNotes = "DELETE FROM \(note.noteTable)"
     movedKeys = builder.movedKeys
+    orphan = shape.foreignKeys.map(builder.orphan)
     notedOrphans = shape.foreignKeys.map(builder.notedOrphans)
     readState = builder.readState
     insertState = builder.insertState
@@ -138,6 +141,12 @@ private struct Builder {
     return "SELECT \(keys.joined(separator: ", ")) FROM \(note.noteTable) AS n "
       + "JOIN \(note.noteTable) AS f ON f.rowid = n.rowid - 1 "
       + "WHERE n.m0 = '\(NoteSQL.Mark.moved)' ORDER BY n.rowid"
+  }
+
+  func orphan(_ foreignKey: TableShape.ForeignKey) -> String {
+    let keys = shape.keyColumns.map { "c.\($0.quoted)" }
+    return "SELECT 1 FROM \(table) AS c WHERE \(matches(keys, parameters(keyCount))) "
+      + "AND \(foreignKey.lacksParent)"
   }
 
   /// SQLite could begin with the rows, which may be many.

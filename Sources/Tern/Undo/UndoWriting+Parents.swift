@@ -55,9 +55,9 @@ extension UndoWriting {
       hasLeft = true
     }
     for (index, row) in rows.enumerated() {
-      for foreignKey in row.sql.shape.foreignKeys {
+      for (foreignKey, orphan) in zip(row.sql.shape.foreignKeys, row.sql.orphan) {
         if let plan = row.leaving(foreignKey, of: plans[index]),
-          try row.lacksParent(foreignKey, in: transaction)
+          try row.isFound(by: orphan, in: transaction)
         {
           take(plan, index)
         }
@@ -78,12 +78,10 @@ extension UndoWriting {
 }
 
 extension UndoRow {
-  fileprivate func lacksParent(
-    _ foreignKey: TableShape.ForeignKey, in transaction: StoreTransaction
-  ) throws -> Bool {
-    let orphan = try transaction.statement(sql.orphan(foreignKey))
-    for (index, value) in key.enumerated() { orphan.bind(Int32(index + 1), copy: value) }
-    return try orphan.first {} != nil
+  fileprivate func isFound(by select: String, in transaction: StoreTransaction) throws -> Bool {
+    let select = try transaction.statement(select)
+    for (index, value) in key.enumerated() { select.bind(Int32(index + 1), copy: value) }
+    return try select.first {} != nil
   }
 
   /// Whether a row of a synced table, or of one of some, that refers to this one meets a condition.

@@ -39,7 +39,8 @@ struct StoredFixtureTests {
 
   /// What is shown otherwise than it is held, since format 8.
   private func expectHidden(_ device: Device) throws {
-    #expect(try device.column("SELECT ifnull(sameAs, '-') FROM mark ORDER BY id") == ["-", "-", "2"])
+    let marks = "SELECT ifnull(sameAs, '-') FROM mark ORDER BY id"
+    #expect(try device.column(marks) == ["-", "-", "2"])
     #expect(try device.rows("SELECT id, tag FROM stay") == [["moved".databaseValue, .null]])
     let entries = try device.database.read { try device.replica.inbox(of: [.veiled], in: $0) }
     #expect(entries.map { $0.values["tag"] } == ["t"])

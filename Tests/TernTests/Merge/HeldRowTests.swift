@@ -390,7 +390,8 @@ struct HeldRowTests {
       for device in devices { try meet(a, device) }
     }
     for device in devices {
-      #expect(try device.column("SELECT n || best || tags || body FROM page") == [#"37["a","b"]abcd"#])
+      let row = "SELECT n || best || tags || body FROM page"
+      #expect(try device.column(row) == [#"37["a","b"]abcd"#])
       try expectEqual(a, device, "page")
     }
   }

@@ -43,7 +43,8 @@ extension SimulatedDevice {
     let operations = try store.operations(lackedBy: VersionVector(), maximumBytes: .max)
     let stored = try store.storedVersionVector()
     // Of a log that was trimmed, or began with a snapshot, the beginning is nowhere.
-    guard operations.count == stored.sequences.values.reduce(0, { $0 + Int($1) }) else { return nil }
+    let count = stored.sequences.values.reduce(0) { $0 + Int($1) }
+    guard operations.count == count else { return nil }
     trace.saw(.derived)
     let replayed = try file.blank(script, wall)
     try replayed.replica.store.merge(operations, inAnyOrder: &lots)
