@@ -14,7 +14,7 @@ struct NotedRow {
   /// Where the state begins among the scan's columns.
   let stateColumn: Int32
   /// The row change as it goes into the body; valid after a
-  /// ``change(from:wasHeld:veil:sequence:)`` that was not `nil`.
+  /// ``change(from:wasHeld:veil:isMoved:sequence:)`` that was not `nil`.
   private(set) var encoded = ByteWriter()
   private var keyWriter = ByteWriter()
   private(set) var note = Note.gone
@@ -36,6 +36,7 @@ struct NotedRow {
   /// An insert's note comes after that by which this seal took the row for a migration's: a trigger
   /// of the app's wrote to the row before the insert was noted.
   private(set) var isInsertedAfterAll = false
+  private var isMoved = false
   /// By column, what it holds where it shows what a veil says, and so was not written; `nil` where
   /// it does so no longer.
   private var veiled: [Int: SQLiteValue?] = [:]
@@ -111,11 +112,13 @@ struct NotedRow {
   /// - Parameters:
   ///   - wasHeld: the state's values stood in no table, so that the app wrote without them.
   ///   - veil: what the row showed instead of its state's values.
+  ///   - isMoved: whether it had another key then, so that all of it is written here.
   ///   - sequence: of the operation that the row goes into.
   mutating func change(
-    from old: RowState?, wasHeld: Bool, veil: Veil? = nil, sequence: UInt64
+    from old: RowState?, wasHeld: Bool, veil: Veil? = nil, isMoved: Bool = false, sequence: UInt64
   ) throws -> RowState? {
     self.sequence = sequence
+    self.isMoved = isMoved
     if let veil { veiled = columns(of: veil) } else if !veiled.isEmpty { veiled = [:] }
     lost.removeAll(keepingCapacity: true)
     encoded.removeAll()
@@ -169,7 +172,8 @@ struct NotedRow {
     return found
   }
 
-  /// What a new row holds in a column: under another key too what it did not show before.
+  /// Puts what was written to a column, or what it holds and does not show: by ``Veil`` the latest
+  /// write stands in it, so that the state has its stamp alone.
   private mutating func append(_ written: WireValue, of column: Int) {
     if !veiled.isEmpty, let held = veiled[column] ?? nil {
       encoded.append(held)
@@ -369,10 +373,10 @@ struct NotedRow {
   ) throws -> RowState? {
     var state = alive
     var count = 0
-    // Without an insert of its own it would be here alone, until the one that it waits for comes.
+    // An update alone would wait for the row's insert on other devices.
     let isNew = exists && !alive.isComplete
     for (index, column) in shape.columns.enumerated() {
-      let isWritten = veiled.isEmpty ? nil : veiled[index].map { $0 == nil }
+      let isWritten = veiled.isEmpty || isMoved ? nil : veiled[index].map { $0 == nil }
       changed[index] =
         isWritten ?? (isNew || columns.contains(column))
         ? try difference(of: index, column, in: &state, wasHeld: wasHeld, isNew: isNew) : nil
@@ -406,7 +410,7 @@ struct NotedRow {
       switch changed[index] {
       case .number(let difference): encoded.append(wide: difference)
       case .change(let change): change.withUnsafeBytes { encoded.append(.blob, bytes: $0) }
-      case .value: encoded.append(value(index))
+      case .value: append(value(index), of: index)
       case nil: continue
       }
     }

@@ -102,8 +102,7 @@ struct Seal {
     var shownAgain: Set<[UInt8]> = []
     var hasMigrated = false
     var children: ChildSearch?
-    /// By key, what a row did not show under the one that it had before.
-    let moved: [[UInt8]: Veil]
+    let moved: MovedVeils
 
     /// The row's state before its note.
     mutating func state(_ hash: UInt64, in transaction: StoreTransaction) throws -> RowState? {
@@ -113,10 +112,10 @@ struct Seal {
       return try transaction.states.state(of: row.key, sql)
     }
 
-    /// What the row shows instead of what it holds.
-    func veil(over old: RowState?, in transaction: StoreTransaction) throws -> Veil? {
-      let laid = try transaction.veils.veil(of: row.packedKey, sql.shape)
-      return laid ?? (old?.ifPresent == nil ? moved[row.packedKey] : nil)
+    /// What the row shows instead of what it holds, and whether it brought that from another key.
+    func veil(in transaction: StoreTransaction) throws -> (Veil?, isMoved: Bool) {
+      if let moved = moved.veil(of: row.packedKey, exists: row.exists) { return (moved, true) }
+      return (try transaction.veils.veil(of: row.packedKey, sql.shape), false)
     }
 
     mutating func noteChildrenLeft(in transaction: StoreTransaction) throws {
@@ -137,7 +136,7 @@ struct Seal {
       sql: sql, scan: scan, states: try StateBatch(transaction, sql),
       row: NotedRow(shape: shape, scan: scan, stamp: stamp, in: transaction),
       known: KnownNotes(shape, hasHeld: hasHeld),
-      moved: hasHeld ? try MovedVeils(transaction, sql).byKey : [:])
+      moved: hasHeld ? try MovedVeils(transaction, sql) : .none)
     var scanned = 0
     while try table.row.step() {
       scanned += 1
@@ -155,9 +154,9 @@ struct Seal {
       if isHeld, !table.row.exists, try !transaction.held.isToGo(shape.id, key) { continue }
       // Each of its notes was written without what was held.
       let wasHeld = isHeld || hasHeld && table.shownAgain.contains(key)
-      let veil = hasHeld ? try table.veil(over: old, in: transaction) : nil
+      let (veil, isMoved) = hasHeld ? try table.veil(in: transaction) : (nil, isMoved: false)
       let changed = try table.row.change(
-        from: old, wasHeld: wasHeld, veil: veil, sequence: author.stored + 1)
+        from: old, wasHeld: wasHeld, veil: veil, isMoved: isMoved, sequence: author.stored + 1)
       table.known.insert(table.row)
       if table.hasMigrated, table.row.isInsertedAfterAll {
         try transaction.migrated.forget(shape.id, key, from: firstSequence)
@@ -167,7 +166,7 @@ struct Seal {
         try table.noteChildrenLeft(in: transaction)
       }
       if let changed, try !append(changed, after: old, veil, hash, &table) { continue }
-      if let veil { try keep(veil, of: table.row, changed, sql) }
+      if veil != nil || isMoved { try keep(veil, of: table.row, changed, sql) }
       if isHeld { try showAgain(table.row, &table.shownAgain, shape) }
       restore(table.row.lost, of: table.row, in: index)
       if body.count > SyncOperation.Limit.fragmentBytes {
@@ -211,8 +210,8 @@ struct Seal {
     return true
   }
 
-  /// Writers whose foreign keys are off leave rows without their parents, and so do tables that are
-  /// adopted.
+  /// Writers whose foreign keys are off leave rows without their parents, and a table can have such
+  /// rows before it syncs.
   private func noteOrphans(_ sql: TableSQL) throws {
     for orphans in sql.notedOrphans {
       let select = try transaction.statement(orphans)
@@ -259,11 +258,11 @@ struct Seal {
   }
 
   /// Keeps of a veil what nobody wrote, while the row is there.
-  private func keep(_ veil: Veil, of row: NotedRow, _ state: RowState?, _ sql: TableSQL) throws {
+  private func keep(_ veil: Veil?, of row: NotedRow, _ state: RowState?, _ sql: TableSQL) throws {
     let writer = try TableWriter(transaction, sql, hasHeld: true)
     // Of a row that is gone, a later note may still ask for what it did not show.
     if !row.exists, state?.isPresent ?? true { return }
-    let left = try writer.readShown(row.packedKey).flatMap { veil.left(in: $0) }
+    let left = try writer.readShown(row.packedKey).flatMap { veil?.left(in: $0) }
     if try left == writer.veil(of: row.packedKey) { return }
     try writer.veils.drop(row.packedKey)
     if let left { try writer.veils.note(left, on: row.packedKey) }

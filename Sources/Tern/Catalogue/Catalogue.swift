@@ -110,17 +110,19 @@ struct Catalogue {
     let known = try Row.fetchOne(
       db, sql: "SELECT id, key FROM \(tables.table) WHERE name = ?", arguments: [declared.name])
     guard let known else { return }
-    let names = try String.fetchAll(
-      db, sql: "SELECT name FROM pragma_table_xinfo(?, 'main')", arguments: [declared.name])
+    let columns = try Row.fetchAll(
+      db, sql: "SELECT name, pk FROM pragma_table_xinfo(?, 'main')", arguments: [declared.name])
+    let names = columns.map { $0["name"] as String }
     let present = Set(names.map(\.folded))
     for name in names {
       for former in declared.formerNames(of: name) where !present.contains(former.folded) {
         try rename(former, to: name, of: known["id"])
       }
     }
+    let keys = columns.filter { $0["pk"] > 0 }.map { $0["name"] as String }
     let key = TableShape.keyColumns(known["key"]).map { column in
-      if present.contains(column.folded) { return column }
-      return names.first {
+      if keys.contains(where: { $0.folded == column.folded }) { return column }
+      return keys.first {
         declared.formerNames(of: $0).contains { $0.folded == column.folded }
       } ?? column
     }

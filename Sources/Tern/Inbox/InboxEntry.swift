@@ -36,7 +36,7 @@ public struct InboxEntry: Hashable, Sendable, Identifiable {
   /// Whether everything is kept that its restoring would bring back.
   var isRestorable = true
 
-  /// What can be done about it.
+  /// What can be done about it: as far as everything is kept here that it takes.
   public var actions: Set<Action> {
     isRestorable ? kind.actions : kind.actions.subtracting([.restore])
   }

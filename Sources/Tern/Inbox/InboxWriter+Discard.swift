@@ -80,10 +80,8 @@ private struct Discarding {
         if foreignKey.onDelete == "CASCADE" {
           if going.insert(child.id).inserted { rows.append(child) }
         } else if child.sql.shape.isReleased(foreignKey) {
-          for column in child.sql.shape.columns(of: foreignKey) {
-            values[child.id, default: (child, [:])].values[column] =
-              try writer.releasedValue(column, foreignKey, child.sql)
-          }
+          let released = try child.sql.shape.released(foreignKey, writer.transaction.db)
+          values[child.id, default: (child, [:])].values.merge(released) { $1 }
         } else {
           others.append(child.id)
         }

@@ -74,13 +74,16 @@ extension InboxWriter {
   ) throws -> (columns: Set<String>, parents: [DeletedParents.Reference]) {
     var columns: Set<String> = []
     let deleted = try parents.references(of: key, content, sql.shape).filter(parents.isDeleted)
-    for reference in deleted where sql.shape.isReleased(reference.foreignKey) {
-      for column in sql.shape.columns(of: reference.foreignKey) {
-        content[column] = try releasedValue(column, reference.foreignKey, sql)
-        columns.insert(column)
-      }
+    let others = Dictionary(
+      deleted.filter { !sql.shape.isReleased($0.foreignKey) }
+        .map { (RowID(table: $0.parent.shape.id, key: $0.key), $0) }, uniquingKeysWith: { $1 })
+    for reference in deleted
+    where others[RowID(table: reference.parent.shape.id, key: reference.key)] == nil {
+      let released = try sql.shape.released(reference.foreignKey, transaction.db)
+      content.merge(released) { $1 }
+      columns.formUnion(released.keys)
     }
-    return (columns, deleted.filter { !sql.shape.isReleased($0.foreignKey) })
+    return (columns, Array(others.values))
   }
 
   /// Brings back the parents without which a row is shown. It shows them again with the next

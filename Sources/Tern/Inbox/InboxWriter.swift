@@ -24,14 +24,6 @@ struct InboxWriter {
     try writer.veils.noteWrite(of: columns, PackedKey.bytes(of: key))
   }
 
-  /// What ON DELETE SET NULL or SET DEFAULT puts into a column.
-  func releasedValue(
-    _ column: String, _ foreignKey: TableShape.ForeignKey, _ sql: TableSQL
-  ) throws -> SQLiteValue {
-    guard foreignKey.onDelete == "SET DEFAULT" else { return .null }
-    return try transaction.db.declaredDefault(of: column, in: sql.shape.name)
-  }
-
   /// Keys for messages.
   func list(_ keys: [[UInt8]]) throws -> String {
     try keys.map { "\(try $0.withUnsafeBytes { try PackedKey.values($0) })" }

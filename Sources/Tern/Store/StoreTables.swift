@@ -50,6 +50,8 @@ struct StoreTables {
   var reverted: String { prefix + "reverted" }
   var migrated: String { prefix + "migrated" }
   var unsettled: String { prefix + "unsettled" }
+  /// Of rows that the next settlement looks at with their children: parents that went, as its name
+  /// says, and rows that a seal found without one.
   var goneParent: String { prefix + "gone_parent" }
   /// See ``GoneParentTable``.
   var goneLocal: String { prefix + "gone_local" }

@@ -1,3 +1,4 @@
+import GRDB
 import TernCore
 
 extension TableSQL {
@@ -76,6 +77,15 @@ extension TableShape {
     let keys = Set(keyColumns.map(\.folded))
     return ["SET NULL", "SET DEFAULT"].contains(foreignKey.onDelete)
       && keys.isDisjoint(with: foreignKey.columns.map(\.folded))
+  }
+
+  /// What ON DELETE SET NULL or SET DEFAULT puts into the columns of a reference.
+  func released(_ foreignKey: ForeignKey, _ db: Database) throws -> [String: SQLiteValue] {
+    try columns(of: foreignKey).reduce(into: [:]) { values, column in
+      values[column] =
+        foreignKey.onDelete == "SET DEFAULT"
+        ? try db.declaredDefault(of: column, in: name) : .null
+    }
   }
 
   /// As the table spells them.

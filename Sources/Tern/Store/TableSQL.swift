@@ -149,7 +149,7 @@ private struct Builder {
       + "AND \(foreignKey.lacksParent)"
   }
 
-  /// SQLite could begin with the rows, which may be many.
+  /// A plain JOIN could begin with the table's rows, which may be many.
   func notedOrphans(_ foreignKey: TableShape.ForeignKey) -> String {
     let keys = shape.keyColumns.map { "c.\($0.quoted)" }
     return "SELECT \(keys.joined(separator: ", ")) FROM \(note.noteTable) AS n "

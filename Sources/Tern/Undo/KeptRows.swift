@@ -46,9 +46,9 @@ struct KeptRows {
     guard shape.isKeyed(by: keys.map(\.name)) else { return false }
     // Numbers from before the table was rekeyed name other rows than those that are here.
     let live = try transaction.db.columns(in: shape.name, in: "main")
-    let numbers = keys.filter { $0.type.folded == "integer" }.map(\.name.folded)
-    let isRekeyed = live.contains {
-      numbers.contains($0.name.folded) && $0.type.folded != "integer"
+      .filter { $0.primaryKeyIndex > 0 }.sorted { $0.primaryKeyIndex < $1.primaryKeyIndex }
+    let isRekeyed = zip(keys, live).contains { kept, live in
+      kept.type.folded == "integer" && live.type.folded != "integer"
     }
     if isRekeyed { return false }
     let wanted =
@@ -58,7 +58,7 @@ struct KeptRows {
     let scan = try FastStatement(file, "SELECT \(names) FROM main.\(table.quoted)")
     defer { scan.reset() }
     let first = shape.keyColumns.count
-    let veils = VeilTable(StoreConnection(file, transaction.tables, memory: nil))
+    let veils = VeilTable(StoreConnection(file, transaction.tables, memory: StatementMemory()))
     let kept = try keptShape(shape, named: table)
     while try scan.step() {
       // Which the table may hold while it doesn't sync.

@@ -1,3 +1,4 @@
+import GRDB
 import TernCore
 
 /// Decides what taking one row back means: what to write, and what to leave alone.
@@ -44,16 +45,16 @@ struct UndoRow {
   }
 
   /// A plan without what refers to a row that is not there: a row that comes back is without it
-  /// where its foreign key sets NULL, and otherwise nothing is left of it. `nil` where it writes
-  /// nothing of that foreign key.
-  func leaving(_ foreignKey: TableShape.ForeignKey, of plan: Plan) -> Plan? {
+  /// where its foreign key sets NULL or a default, and otherwise nothing is left of it. `nil` where
+  /// it writes nothing of that foreign key.
+  func leaving(_ foreignKey: TableShape.ForeignKey, of plan: Plan, _ db: Database) throws -> Plan? {
     switch plan.write {
-    case .insert(var content)
-    where foreignKey.onDelete == "SET NULL" && shape.isReleased(foreignKey):
-      var left = plan.report.left
-      for name in shape.columns(of: foreignKey) {
-        (content[name], left[name]) = (.null, .changedSince)
-      }
+    case .insert(var content) where shape.isReleased(foreignKey):
+      let released = try shape.released(foreignKey, db)
+      // The default has no parent either.
+      if released.allSatisfy({ content[$0.key] == $0.value }) { return left }
+      content.merge(released) { $1 }
+      let left = plan.report.left.merging(released.mapValues { _ in .changedSince }) { $1 }
       return (.insert(content), report(.broughtBack, columns: plan.report.columns, left: left))
     case .insert: return left
     case .update(var content):

@@ -56,7 +56,7 @@ extension UndoWriting {
     }
     for (index, row) in rows.enumerated() {
       for (foreignKey, orphan) in zip(row.sql.shape.foreignKeys, row.sql.orphan) {
-        if let plan = row.leaving(foreignKey, of: plans[index]),
+        if let plan = try row.leaving(foreignKey, of: plans[index], transaction.db),
           try row.isFound(by: orphan, in: transaction)
         {
           take(plan, index)
@@ -66,7 +66,7 @@ extension UndoWriting {
     while let parent = absent.popLast() {
       _ = try parent.hasChild(in: transaction, of: tables) { child, foreignKey in
         if let index = places[child],
-          let plan = rows[index].leaving(foreignKey, of: plans[index])
+          let plan = try rows[index].leaving(foreignKey, of: plans[index], transaction.db)
         {
           take(plan, index)
         }

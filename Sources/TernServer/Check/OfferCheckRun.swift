@@ -17,7 +17,7 @@ final class OfferCheckRun {
   private var tables: [TracedTable.Name: TracedTable] = [:]
   private var tablesByID: [TracedTable] = []
   /// By a name that it had, a table of the offered snapshot.
-  private var formerTables: [String: TracedTable] = [:]
+  private var formerTables: [String: [TracedTable]] = [:]
   /// The schema version of the snapshot before, once its rows are traced.
   private var previousVersion: UInt32 = 0
   /// Of operations that can't be read here: a newer Tern may have merged them, or put them aside.
@@ -113,7 +113,9 @@ final class OfferCheckRun {
       guard named.count == 1, let table = named.first else { continue }
       table.rename(naming)
       // Under its own name too, for its key can have been named otherwise.
-      for name in [naming.name] + naming.formerNames { formerTables[name.folded] = table }
+      for name in [naming.name] + naming.formerNames {
+        formerTables[name.folded, default: []].append(table)
+      }
     }
   }
 
@@ -185,8 +187,8 @@ final class OfferCheckRun {
     let name = TracedTable.Name(block)
     if let table = tables[name] { return table }
     // Who wrote under an older version may have meant the table by a name that it had.
-    if version < heading.schemaVersion, let table = formerTables[block.table.folded],
-      table.takes(block)
+    if version < heading.schemaVersion,
+      let table = formerTables[block.table.folded]?.first(where: { $0.takes(block) })
     {
       return table
     }

@@ -74,6 +74,45 @@ struct VeilTests {
   }
 
   @Test(arguments: [
+    (
+      """
+      UPDATE item SET id = '4' WHERE id = '3'; UPDATE item SET id = '3' WHERE id = '2';
+      UPDATE item SET id = '2' WHERE id = '1'
+      """, ["2 one -", "3 two ben", "4 three ann"]
+    ),
+    (
+      """
+      UPDATE item SET id = '4' WHERE id = '3'; UPDATE item SET id = '3' WHERE id = '1';
+      UPDATE item SET id = '5' WHERE id = '3'; UPDATE item SET id = '3' WHERE id = '2'
+      """, ["3 two ben", "4 three ann", "5 one -"]
+    ),
+    (
+      """
+      UPDATE item SET id = '4' WHERE id = '2'; INSERT INTO item (id, title) VALUES ('2', 'new');
+      UPDATE OR REPLACE item SET id = '1' WHERE id = '3'
+      """, ["1 three ann", "2 new -", "4 two ben"]
+    ),
+  ])
+  func `rows that take each other's keys hold what they held`(_ sql: String, _ lines: [String])
+    throws
+  {
+    let (a, b) = try VeiledItems.pair()
+    try a.commit(
+      """
+      INSERT INTO item (id, title, person)
+      VALUES ('1', 'one', NULL), ('2', 'two', 'ben'), ('3', 'three', 'ann')
+      """)
+    try b.commit("DELETE FROM person")
+    try meetTwice(a, b)
+    try a.commit(sql)
+    try meetTwice(a, b)
+    try b.commit("INSERT INTO person VALUES ('ann', 'A'), ('ben', 'B')")
+    try meetTwice(a, b)
+    try expectLines(lines, a, b)
+    try expectEqual(a, b, "item")
+  }
+
+  @Test(arguments: [
     ("UPDATE item SET id = 'tea', person = 'ann'", "ann"),
     ("UPDATE item SET id = 'tea'; UPDATE item SET person = 'ann'", "ann"),
     ("DELETE FROM item; INSERT INTO item VALUES ('tea', 'Milk', 'high', NULL)", "-"),

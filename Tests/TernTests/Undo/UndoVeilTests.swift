@@ -7,6 +7,35 @@ import Testing
 @Suite("Undo: rows without their deleted parents")
 struct UndoVeilTests {
   @Test(arguments: [true, false])
+  func `a row that a file shows with a default comes back with it`(_ isBack: Bool) async throws {
+    let (a, b) = try Device.pair(
+      SyncSchema(version: 1, tables: [SyncTable("person"), SyncTable("item")]),
+      """
+      CREATE TABLE person (id TEXT NOT NULL PRIMARY KEY);
+      CREATE TABLE item (
+        id TEXT NOT NULL PRIMARY KEY,
+        person TEXT DEFAULT 'nobody' REFERENCES person ON DELETE SET DEFAULT)
+      """)
+    try a.commit("INSERT INTO person VALUES ('nobody'), ('ben')")
+    try meet(a, b)
+    try a.commit("INSERT INTO item VALUES ('milk', 'ben')")
+    try b.commit("DELETE FROM person WHERE id = 'ben'")
+    try meetTwice(a, b)
+    let path = NSTemporaryDirectory() + "/tern-default-\(UUID().uuidString).sqlite"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try await a.database.writeWithoutTransaction { db in
+      try db.execute(sql: "VACUUM INTO ?", arguments: [path])
+    }
+    try a.commit("DELETE FROM item")
+    if isBack { try a.commit("INSERT INTO person VALUES ('ben')") }
+    try await a.replica.restoreRows(fromFile: path)
+    try meetTwice(a, b)
+    for device in [a, b] {
+      #expect(try device.column("SELECT person FROM item") == [isBack ? "ben" : "nobody"])
+    }
+  }
+
+  @Test(arguments: [true, false])
   func `rows that a file has veiled come back with what they hold, if that is here`(_ isBack: Bool)
     async throws
   {
