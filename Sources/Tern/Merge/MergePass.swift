@@ -290,7 +290,8 @@ final class MergePass {
   /// Settles what is quarantined, drops the notes of the merge's own writes and tells observers.
   func finish() throws {
     let settlement = try Settlement(transaction, writers: mergers.mapValues(\.writer))
-    let writers = try settlement.run()
+    let isUnsettled = Planted.isActive(.pageUnsettled) && summary.mergedOperations == 1
+    let writers = try isUnsettled ? mergers.mapValues(\.writer) : settlement.run()
     try transaction.held.forgetUnsettled()
     for _ in 0..<settlement.newOrphans { concurrency.count(.parentDeleted) }
     if transaction.large.hasRows { try LargeRow.forgetThoseThatWent(in: transaction) }

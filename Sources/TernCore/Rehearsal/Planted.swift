@@ -36,6 +36,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case heldNotWoken
   /// A row that lost its place in a UNIQUE index is not in the inbox.
   case displacedUnlisted
+  /// Behind a page of one operation nothing is looked at that waits.
+  case pageUnsettled
   /// The rows that a REPLACE removes through a UNIQUE index are not noted.
   case replaceUnnoted
   /// Two devices give rows at the same spot the same order key.
@@ -199,7 +201,8 @@ package enum Planted: String, CaseIterable, Sendable {
   package static let ofSync: [Planted] = [
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
-    .uniqueByArrival, .heldNotWoken, .displacedUnlisted, .replaceUnnoted, .orderTailMissing,
+    .uniqueByArrival, .heldNotWoken, .displacedUnlisted, .pageUnsettled, .replaceUnnoted,
+    .orderTailMissing,
     .snapshotTailLost,
     .snapshotKeepsOld, .joinForgetsOwn, .offerUnchecked, .missingRowsTaken, .baseUnasked,
     .copyForgets,

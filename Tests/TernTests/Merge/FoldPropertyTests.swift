@@ -119,6 +119,14 @@ struct FoldPropertyTests {
     try expectSame(Dictionary(uniqueKeysWithValues: tags), model.tags, "tags")
     try expectSame(
       Set(device.column("SELECT id FROM use").compactMap { $0 }), model.uses, "uses")
+    // As Docs/Conflicts.md has an app ask.
+    let pairs = try device.rows(
+      """
+      SELECT DISTINCT g.id, u.id FROM use AS u
+      JOIN tag AS t ON t.id = u.tag JOIN tag AS g ON g.id = coalesce(t.sameAs, t.id)
+      """)
+    try expectSame(
+      Set(pairs.map { $0.map { String.fromDatabaseValue($0)! } }), model.pairs, "pairs")
   }
 
   /// Merges in a random order that keeps each author's own, in pages of one operation or several.
@@ -185,6 +193,8 @@ private struct Model {
   /// With what each points to.
   var tags: [String: String?] = [:]
   var uses: Set<String> = []
+  /// Each use with the tag that a person sees it under.
+  var pairs: Set<[String]> = []
 
   /// - Parameter hasCode: whether codes are UNIQUE, and not names alone.
   init(_ state: [CanonicalRow], hasCode: Bool) {
@@ -217,6 +227,10 @@ private struct Model {
       if row.table == "use" { uses.insert(row.key[0].string!) }
       guard row.table == "tag" else { continue }
       tags[row.key[0].string!] = .some(rivals[row.name]?.first(where: shown.contains)?.key.string)
+    }
+    for row in stand where row.table == "use" {
+      guard let tag = row.cells["tag"]?.value.string else { continue }
+      pairs.insert([(tags[tag] ?? nil) ?? tag, row.key[0].string!])
     }
   }
 

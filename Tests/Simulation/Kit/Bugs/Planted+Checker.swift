@@ -30,6 +30,7 @@ extension Planted {
     case .baseUnasked: PlantedChecker("INV-03", "a base was taken that nobody had asked for")
     case .digestByNumber: PlantedChecker("INV-01", "report different states", "its state to differ")
     case .displacedUnlisted: PlantedChecker("INV-14", "neither shown nor in the inbox")
+    case .pageUnsettled: PlantedChecker("INV-01", "shows otherwise than a device")
     case .replaceUnnoted: PlantedChecker("INV-02", "deleted item/")
     case .noteLost, .copyForgets:
       PlantedChecker("INV-02", "which no operation carries")
