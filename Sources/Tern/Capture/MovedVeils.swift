@@ -8,10 +8,6 @@ struct MovedVeils {
   private var incoming: [[UInt8]: Veil?] = [:]
   private var outgoing: Set<[UInt8]> = []
 
-  static let none = MovedVeils()
-
-  private init() {}
-
   init(_ transaction: StoreTransaction, _ sql: TableSQL) throws {
     guard sql.note.notesMoves, try transaction.veils.hasRows() else { return }
     let select = try transaction.statement(sql.movedKeys)

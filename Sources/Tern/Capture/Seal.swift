@@ -102,7 +102,7 @@ struct Seal {
     var shownAgain: Set<[UInt8]> = []
     var hasMigrated = false
     var children: ChildSearch?
-    let moved: MovedVeils
+    let moved: MovedVeils?
 
     /// The row's state before its note.
     mutating func state(_ hash: UInt64, in transaction: StoreTransaction) throws -> RowState? {
@@ -114,7 +114,7 @@ struct Seal {
 
     /// What the row shows instead of what it holds, and whether it brought that from another key.
     func veil(in transaction: StoreTransaction) throws -> (Veil?, isMoved: Bool) {
-      if let moved = moved.veil(of: row.packedKey, exists: row.exists) { return (moved, true) }
+      if let moved = moved?.veil(of: row.packedKey, exists: row.exists) { return (moved, true) }
       return (try transaction.veils.veil(of: row.packedKey, sql.shape), false)
     }
 
@@ -136,7 +136,7 @@ struct Seal {
       sql: sql, scan: scan, states: try StateBatch(transaction, sql),
       row: NotedRow(shape: shape, scan: scan, stamp: stamp, in: transaction),
       known: KnownNotes(shape, hasHeld: hasHeld),
-      moved: hasHeld ? try MovedVeils(transaction, sql) : .none)
+      moved: hasHeld ? try MovedVeils(transaction, sql) : nil)
     var scanned = 0
     while try table.row.step() {
       scanned += 1
@@ -177,7 +177,7 @@ struct Seal {
     }
     try table.states.flush()
     if table.isOpen { body.appendEndOfBlock() }
-    try noteOrphans(sql)
+    if !sql.notedOrphans.isEmpty { try noteOrphans(sql) }
     if shape.pointer != nil { try lookAtFolded(sql) }
   }
 
