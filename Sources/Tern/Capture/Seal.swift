@@ -43,8 +43,10 @@ struct Seal {
     body.reserve(Self.usualBytes)
     firstSequence = author.stored + 1
     hasHeld = try transaction.held.hasRows()
+    // Of most tables not even the shape is looked at.
     hasConvertedReferences = transaction.sql.contains { sql in
-      sql.shape.foreignKeys.contains(where: transaction.sql.isConverted)
+      !sql.notedOrphans.isEmpty
+        && sql.shape.foreignKeys.contains(where: transaction.sql.isConverted)
     }
   }
 
