@@ -243,8 +243,9 @@ struct VeilPropertyTests {
     do {
       try device.database.writeWithoutTransaction { db in
         if isLoose { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
-        defer { try? db.execute(sql: "PRAGMA foreign_keys = ON") }
-        try db.execute(sql: sql)
+        let result = Result { try db.execute(sql: sql) }
+        try db.execute(sql: "PRAGMA foreign_keys = ON")
+        try result.get()
       }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
       // The app is told, and nothing is written.

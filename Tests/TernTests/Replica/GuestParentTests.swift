@@ -53,8 +53,9 @@ struct GuestParentTests {
       }
       let openings = try (1...3).map { _ in
         let device = try open()
-        defer { try? device.database.close() }
-        return try device.column("SELECT migrated FROM grdb_tern_main_opened")
+        let migrated = try device.column("SELECT migrated FROM grdb_tern_main_opened")
+        try device.database.close()
+        return migrated
       }
       #expect(Set(openings).count == 1)
     }

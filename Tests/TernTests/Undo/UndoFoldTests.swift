@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import Tern
 import TestDevice
@@ -29,14 +28,11 @@ struct UndoFoldTests {
   func `rows that a file has folded come back folded, with their uses`(_ which: String) async throws
   {
     let (a, b) = try FoldedTags.pair()
-    let path = NSTemporaryDirectory() + "/tern-folded-\(UUID().uuidString).sqlite"
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    try await a.database.writeWithoutTransaction { db in
-      try db.execute(sql: "VACUUM INTO ?", arguments: [path])
+    try await a.withKeptFile { path in
+      try a.commit("DELETE FROM tag WHERE \(which)")
+      let restored = try await a.replica.restoreRows(fromFile: path)
+      #expect(restored.rows.allSatisfy { $0.left.isEmpty })
     }
-    try a.commit("DELETE FROM tag WHERE \(which)")
-    let restored = try await a.replica.restoreRows(fromFile: path)
-    #expect(restored.rows.allSatisfy { $0.left.isEmpty })
     try meetTwice(a, b)
     for device in [a, b] {
       #expect(try device.column("SELECT name FROM tag ORDER BY id") == ["meals", "Meals"])

@@ -25,12 +25,7 @@ struct UndoKeptRowsTests {
     let (a, b) = try Device.pair(SyncSchema(version: 1, tables: tables), creation)
     try a.commit(start)
     try meet(a, b)
-    let path = NSTemporaryDirectory() + "/tern-kept-\(UUID().uuidString).sqlite"
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    try await a.database.writeWithoutTransaction { db in
-      try db.execute(sql: "VACUUM INTO ?", arguments: [path])
-    }
-    try await body(a, b, path)
+    try await a.withKeptFile { try await body(a, b, $0) }
   }
 
   @Test func `a file from before its table was rekeyed brings nothing, and NULL keys do no harm`()

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import Tern
 import TestDevice
@@ -21,14 +20,11 @@ struct UndoVeilTests {
     try a.commit("INSERT INTO item VALUES ('milk', 'ben')")
     try b.commit("DELETE FROM person WHERE id = 'ben'")
     try meetTwice(a, b)
-    let path = NSTemporaryDirectory() + "/tern-default-\(UUID().uuidString).sqlite"
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    try await a.database.writeWithoutTransaction { db in
-      try db.execute(sql: "VACUUM INTO ?", arguments: [path])
+    try await a.withKeptFile { path in
+      try a.commit("DELETE FROM item")
+      if isBack { try a.commit("INSERT INTO person VALUES ('ben')") }
+      try await a.replica.restoreRows(fromFile: path)
     }
-    try a.commit("DELETE FROM item")
-    if isBack { try a.commit("INSERT INTO person VALUES ('ben')") }
-    try await a.replica.restoreRows(fromFile: path)
     try meetTwice(a, b)
     for device in [a, b] {
       #expect(try device.column("SELECT person FROM item") == [isBack ? "ben" : "nobody"])
@@ -40,14 +36,11 @@ struct UndoVeilTests {
     async throws
   {
     let (a, b) = try VeiledItems.met()
-    let path = NSTemporaryDirectory() + "/tern-veiled-\(UUID().uuidString).sqlite"
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    try await a.database.writeWithoutTransaction { db in
-      try db.execute(sql: "VACUUM INTO ?", arguments: [path])
+    try await a.withKeptFile { path in
+      try a.commit("DELETE FROM item")
+      if isBack { try a.commit(VeiledItems.comeBack) }
+      try await a.replica.restoreRows(fromFile: path)
     }
-    try a.commit("DELETE FROM item")
-    if isBack { try a.commit(VeiledItems.comeBack) }
-    try await a.replica.restoreRows(fromFile: path)
     try meetTwice(a, b)
     for device in [a, b] {
       #expect(try device.itemLines == ["milk Milk \(isBack ? "ben" : "-")"])
