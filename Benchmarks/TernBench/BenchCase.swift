@@ -4,6 +4,7 @@ import Tern
 enum BenchCase: String, CaseIterable {
   case insert
   case insertSealed = "insert-sealed"
+  case childSealed = "child-sealed"
   case update
   case updateSealed = "update-sealed"
   case single
@@ -28,10 +29,11 @@ enum BenchCase: String, CaseIterable {
 
   /// Sets up a database and gives the work that is measured, over every row once.
   func prepare(isSynced: Bool, path: String?, rows: [BenchRow]) throws -> () throws -> Void {
-    let subject = try Subject(isSynced: isSynced, path: path, rows: rows)
+    let subject = try Subject(
+      isSynced: isSynced, path: path, rows: rows, tables: self == .childSealed ? .child : .alone)
     switch self {
     case .insert: return { try subject.insert() }
-    case .insertSealed: return { try subject.insert(sealing: true) }
+    case .insertSealed, .childSealed: return { try subject.insert(sealing: true) }
     case .update, .updateSealed:
       try subject.insert(sealing: true)
       return { try subject.update(sealing: self == .updateSealed) }

@@ -16,9 +16,19 @@ struct BenchRow {
     CREATE TABLE IF NOT EXISTS item (id TEXT NOT NULL PRIMARY KEY, a TEXT, b INTEGER, c REAL, d TEXT)
     """
 
+  /// The same, where each item stands on a shelf.
+  static let childTable = """
+    CREATE TABLE IF NOT EXISTS shelf (id TEXT NOT NULL PRIMARY KEY);
+    CREATE TABLE IF NOT EXISTS item (
+      id TEXT NOT NULL PRIMARY KEY, a TEXT REFERENCES shelf ON DELETE CASCADE, b INTEGER, c REAL, d TEXT);
+    CREATE INDEX IF NOT EXISTS item_a ON item (a);
+    INSERT INTO shelf VALUES ('\(title)');
+    """
+  private static let title = "a title of a few words"
+
   static func make(_ count: Int, seed: UInt64 = 1) -> [BenchRow] {
     var generator = SeededGenerator(seed: seed)
-    let (a, d) = (text("a title of a few words"), text("and a longer remark about the item"))
+    let (a, d) = (text(title), text("and a longer remark about the item"))
     return (0..<count).map { _ in
       BenchRow(
         id: text(uuid(&generator)), a: a, b: WireValue(.integer, bits: generator.next() >> 40),

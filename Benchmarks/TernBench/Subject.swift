@@ -17,18 +17,26 @@ struct Subject {
   private static let upsertChangeSQL =
     "INSERT INTO item (id, b) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET b = excluded.b"
 
+  enum Tables {
+    case alone
+    /// Each item refers to a row of `shelf`.
+    case child
+  }
+
   /// - Parameter path: of the file; `nil` for a database in memory.
   init(
-    isSynced: Bool, path: String?, rows: [BenchRow], replicaID: UInt64 = 1,
+    isSynced: Bool, path: String?, rows: [BenchRow], tables: Tables = .alone, replicaID: UInt64 = 1,
     configuration: Configuration = Configuration()
   ) throws {
     self.path = path
     database =
       try path.map { try DatabasePool(path: $0, configuration: configuration) } ?? DatabaseQueue()
     self.rows = rows
-    try database.write { try $0.execute(sql: BenchRow.table) }
+    let schema = tables == .child ? BenchRow.childTable : BenchRow.table
+    try database.write { try $0.execute(sql: schema) }
     if isSynced {
-      replica = try Self.open(database, replicaID: replicaID)
+      replica = try Self.open(
+        database, replicaID: replicaID, tables: tables == .child ? ["shelf", "item"] : ["item"])
     } else {
       replica = nil
       try Durability.powerLoss.apply(to: database)
@@ -36,10 +44,12 @@ struct Subject {
   }
 
   /// What everybody holds leaves the log at once.
-  static func open(_ database: any DatabaseWriter, replicaID: UInt64) throws -> Replica {
+  static func open(
+    _ database: any DatabaseWriter, replicaID: UInt64, tables: [String] = ["item"]
+  ) throws -> Replica {
     try Replica.openBlocking(
-      database, schema: SyncSchema(version: 1, tables: [SyncTable("item")]), logRetention: .zero,
-      makeID: { ReplicaID(high: 0, low: replicaID) })
+      database, schema: SyncSchema(version: 1, tables: tables.map { SyncTable($0) }),
+      logRetention: .zero, makeID: { ReplicaID(high: 0, low: replicaID) })
   }
 
   // MARK: - Statements through the C API, 1,000 rows a transaction

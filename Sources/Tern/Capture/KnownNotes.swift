@@ -7,9 +7,9 @@ struct KnownNotes {
   private var columns: [[UInt8]: ColumnMask] = [:]
   private let isUsed: Bool
 
-  init(_ shape: TableShape, hasHeld: Bool) {
+  init(_ sql: TableSQL, hasHeld: Bool) {
     // What is quarantined is looked at in other ways.
-    isUsed = !hasHeld && shape.columns.contains { $0.rule == .text }
+    isUsed = !hasHeld && sql.shape.columns.contains { $0.rule == .text }
   }
 
   /// Whether every column that the note names was looked at, in the row as it stands.

@@ -3,8 +3,9 @@ import TernDatabase
 
 /// The current row of a seal's scan: its note, its state and its values, made into one row change.
 struct NotedRow {
-  private let shape: TableShape
+  private let sql: TableSQL
   private let keyCount: Int
+  private let isPlain: Bool
   private let scan: FastStatement
   private let stamp: Stamp
   private let authors: Authors
@@ -25,8 +26,8 @@ struct NotedRow {
   /// Some note is of a row that may have gone, and the scan is at those.
   private var (hasMaybeGone, isAtMaybeGone) = (false, false)
   private var isOverLimit = false
-  /// By column, what travels of an update.
-  private var changed: [Difference?]
+  /// By column, what travels of an update; empty before the first.
+  private var changed: [Difference?] = []
   /// Keys of rows that came and went between two seals.
   private var passing: Set<[UInt8]> = []
   /// Keys of rows that were there before any note of theirs, and of which the first says nothing.
@@ -43,15 +44,15 @@ struct NotedRow {
   /// Columns that show another value than was written: an extreme that won, a set in its one form.
   private(set) var lost: [(column: String, value: SQLiteValue)] = []
 
-  init(shape: TableShape, scan: FastStatement, stamp: Stamp, in transaction: StoreTransaction) {
-    self.shape = shape
+  init(_ sql: TableSQL, scan: FastStatement, stamp: Stamp, in transaction: StoreTransaction) {
+    self.sql = sql
     self.scan = scan
     self.stamp = stamp
     self.transaction = transaction
     authors = transaction.authors
-    keyCount = shape.keyColumns.count
-    stateColumn = Int32(1 + shape.maskCount + keyCount)
-    changed = Array(repeating: nil, count: shape.columns.count)
+    keyCount = sql.shape.keyColumns.count
+    isPlain = sql.shape.isPlain
+    stateColumn = Int32(1 + sql.shape.maskCount + keyCount)
     encoded.reserve(128)
     keyWriter.reserve(64)
   }
@@ -74,7 +75,7 @@ struct NotedRow {
   /// deletes keep the row also of what was deleted before.
   private func isGoneAgain(_ deleted: RowState) -> Bool {
     (deleted.presence?.deletion ?? deleted.stamp) != stamp
-      && (isGone || !shape.deletes.keepsContent)
+      && (isGone || !sql.shape.deletes.keepsContent)
   }
 
   /// Steps to the next note. Those of rows that may have gone come again behind all others: what
@@ -82,7 +83,7 @@ struct NotedRow {
   /// one of a row that stayed.
   mutating func step() throws -> Bool {
     while try scan.step() {
-      note = try Note(scan, 1, count: shape.maskCount)
+      note = try Note(scan, 1, count: sql.shape.maskCount)
       if note == .maybeGone { hasMaybeGone = true } else if isAtMaybeGone { continue }
       readKey()
       return true
@@ -162,7 +163,7 @@ struct NotedRow {
     var found: [Int: SQLiteValue?] = [:]
     for reference in veil.references {
       let places = reference.compactMap { column in
-        shape.columns.firstIndex { $0.name == column.name }.map { (index: $0, column: column) }
+        sql.shape.columns.firstIndex { $0.name == column.name }.map { (index: $0, column: column) }
       }
       let isShown =
         !Planted.isActive(.veilSealed)
@@ -191,11 +192,11 @@ struct NotedRow {
     begin(.delete, life: alive.life + 1)
     var state = alive
     var covered =
-      shape.deletes == .updateWins ? alive.seenWrites(authors: authors) : VersionVector()
+      sql.shape.deletes == .updateWins ? alive.seenWrites(authors: authors) : VersionVector()
     if Planted.isActive(.coversUnseen) {
       for (id, last) in covered.sequences where id != transaction.ownID { covered[id] = last + 5 }
     }
-    if shape.deletes == .updateWins { encoded.append(covered) }
+    if sql.shape.deletes == .updateWins { encoded.append(covered) }
     let change = rowChange(.delete, life: alive.life + 1, covered)
     begin(change, in: &state)
     settle(change, in: &state)
@@ -204,7 +205,7 @@ struct NotedRow {
 
   /// Merges the row's part of a local change.
   private func begin(_ change: RowChange, in state: inout RowState) {
-    _ = state.begin(change, deletes: shape.deletes, authors: authors)
+    _ = state.begin(change, deletes: sql.shape.deletes, authors: authors)
   }
 
   private func rowChange(
@@ -215,19 +216,19 @@ struct NotedRow {
 
   /// Decides, after a change's columns, whether the row is deleted.
   private func settle(_ change: RowChange, in state: inout RowState) {
-    state.settle(shape.deletes, after: change, authors: authors)
+    state.settle(sql.shape.deletes, after: change, authors: authors)
   }
 
   private mutating func inserted(life: UInt32) throws -> RowState {
     begin(.insert, life: life)
-    if shape.isPlain {
-      for column in shape.columns.indices { append(value(column), of: column) }
-      return .inserted(life: life, stamp: stamp, columnCount: shape.rules.count)
+    if isPlain {
+      for column in 0..<sql.shape.columns.count { append(value(column), of: column) }
+      return .inserted(life: life, stamp: stamp, columnCount: sql.shape.rules.count)
     }
     var state = RowState(life: 0)
     let inserted = rowChange(.insert, life: life)
     begin(inserted, in: &state)
-    for (index, column) in shape.columns.enumerated() {
+    for (index, column) in sql.shape.columns.enumerated() {
       if column.rule == .set {
         let change = try change(of: index, in: &state, isComplete: true, isNew: true)!
         change.bytes.withUnsafeBytes { encoded.append(.blob, bytes: $0) }
@@ -249,7 +250,7 @@ struct NotedRow {
         UInt32(column.id), rule: column.rule, value: written, stamp: stamp,
         turn: Turn(sequence), authors: authors)
     }
-    state.finishInsert(stamp, rules: shape.rules, authors: authors)
+    state.finishInsert(stamp, rules: sql.shape.rules, authors: authors)
     settle(inserted, in: &state)
     return state
   }
@@ -260,7 +261,7 @@ struct NotedRow {
   private mutating func change(
     of index: Int, in state: inout RowState, isComplete: Bool, isNew: Bool = false
   ) throws -> SetChange? {
-    let (column, written) = (shape.columns[index], value(index))
+    let (column, written) = (sql.shape.columns[index], value(index))
     let id = UInt32(column.id)
     let elements = try SetText.elements(of: written, in: transaction.connection)
     var change = elements.flatMap { state.elements(of: id).change(to: $0, isComplete: isComplete) }
@@ -280,7 +281,7 @@ struct NotedRow {
   private mutating func textChange(
     of index: Int, in state: inout RowState, isBlind: Bool = false, isNew: Bool = false
   ) throws -> [UInt8]? {
-    let column = shape.columns[index]
+    let column = sql.shape.columns[index]
     let id = UInt32(column.id)
     // Only a migration can have left something else than a text there.
     guard case .text(let bytes) = value(index).value else {
@@ -290,7 +291,7 @@ struct NotedRow {
     let deltas =
       isNew
       ? []
-      : try SpliceTable(transaction.connection).deltas(of: keyWriter.bytes, column.id, shape.id)
+      : try SpliceTable(transaction.connection).deltas(of: keyWriter.bytes, column.id, sql.shape.id)
     let change = try state.write(
       .init(written, deltas: deltas, isBlind: isBlind, isNew: isNew), to: id, stamp: stamp,
       sequence: sequence,
@@ -375,7 +376,8 @@ struct NotedRow {
     var count = 0
     // An update alone would wait for the row's insert on other devices.
     let isNew = exists && !alive.isComplete
-    for (index, column) in shape.columns.enumerated() {
+    if changed.isEmpty { changed = Array(repeating: nil, count: sql.shape.columns.count) }
+    for (index, column) in sql.shape.columns.enumerated() {
       let isWritten = veiled.isEmpty || isMoved ? nil : veiled[index].map { $0 == nil }
       changed[index] =
         isWritten ?? (isNew || columns.contains(column))
@@ -384,8 +386,8 @@ struct NotedRow {
     }
     if count == 0 { return nil }
     let update = rowChange(.update, life: state.life)
-    if shape.deletes.keepsContent { begin(update, in: &state) }
-    encodeUpdate(&state, isWhole: count == shape.columns.count)
+    if sql.shape.deletes.keepsContent { begin(update, in: &state) }
+    encodeUpdate(&state, isWhole: count == sql.shape.columns.count)
     settle(update, in: &state)
     return state
   }
@@ -395,18 +397,18 @@ struct NotedRow {
   private mutating func encodeUpdate(_ state: inout RowState, isWhole: Bool) {
     begin(isWhole ? .insert : .update, life: state.life)
     if isWhole {
-      state.finishInsert(stamp, rules: shape.rules, authors: authors)
+      state.finishInsert(stamp, rules: sql.shape.rules, authors: authors)
     } else {
-      for word in 0..<(shape.columns.count + 7) / 8 {
+      for word in 0..<(sql.shape.columns.count + 7) / 8 {
         var mask: UInt8 = 0
-        for bit in 0..<min(8, shape.columns.count - word * 8)
+        for bit in 0..<min(8, sql.shape.columns.count - word * 8)
         where changed[word * 8 + bit] != nil {
           mask |= 1 << bit
         }
         encoded.append(byte: mask)
       }
     }
-    for index in shape.columns.indices {
+    for index in sql.shape.columns.indices {
       switch changed[index] {
       case .number(let difference): encoded.append(wide: difference)
       case .change(let change): change.withUnsafeBytes { encoded.append(.blob, bytes: $0) }

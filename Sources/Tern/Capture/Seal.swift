@@ -130,14 +130,13 @@ struct Seal {
 
   private mutating func sealTable(_ index: Int) throws {
     let sql = transaction.sql[index]
-    let shape = sql.shape
     if transaction.large.hasRows { try transaction.large.noteAgain(sql) }
     let scan = try transaction.statement(sql.scanNotes)
     defer { scan.reset() }
     var table = OpenTable(
       sql: sql, scan: scan, states: try StateBatch(transaction, sql),
-      row: NotedRow(shape: shape, scan: scan, stamp: stamp, in: transaction),
-      known: KnownNotes(shape, hasHeld: hasHeld),
+      row: NotedRow(sql, scan: scan, stamp: stamp, in: transaction),
+      known: KnownNotes(sql, hasHeld: hasHeld),
       moved: hasHeld ? try MovedVeils(transaction, sql) : nil)
     var scanned = 0
     while try table.row.step() {
@@ -150,10 +149,10 @@ struct Seal {
       let key = table.row.packedKey
       let hash = key.withUnsafeBytes { KeyHash.of($0) }
       let old = try table.state(hash, in: transaction)
-      if hasHeld { try transaction.held.wake(shape.id, key) }
+      if hasHeld { try transaction.held.wake(sql.shape.id, key) }
       // A row that is quarantined is absent from its table without having been deleted.
-      let isHeld = hasHeld ? try transaction.held.holds(shape.id, key) : false
-      if isHeld, !table.row.exists, try !transaction.held.isToGo(shape.id, key) { continue }
+      let isHeld = hasHeld ? try transaction.held.holds(sql.shape.id, key) : false
+      if isHeld, !table.row.exists, try !transaction.held.isToGo(sql.shape.id, key) { continue }
       // Each of its notes was written without what was held.
       let wasHeld = isHeld || hasHeld && table.shownAgain.contains(key)
       let (veil, isMoved) = hasHeld ? try table.veil(in: transaction) : (nil, isMoved: false)
@@ -161,7 +160,7 @@ struct Seal {
         from: old, wasHeld: wasHeld, veil: veil, isMoved: isMoved, sequence: author.stored + 1)
       table.known.insert(table.row)
       if table.hasMigrated, table.row.isInsertedAfterAll {
-        try transaction.migrated.forget(shape.id, key, from: firstSequence)
+        try transaction.migrated.forget(sql.shape.id, key, from: firstSequence)
       }
       // Also of a row that came and went: its children can be there still.
       if !table.row.exists || hasConvertedReferences {
@@ -169,7 +168,7 @@ struct Seal {
       }
       if let changed, try !append(changed, after: old, veil, hash, &table) { continue }
       if veil != nil || isMoved { try keep(veil, of: table.row, changed, sql) }
-      if isHeld { try showAgain(table.row, &table.shownAgain, shape) }
+      if isHeld { try showAgain(table.row, &table.shownAgain, sql.shape) }
       restore(table.row.lost, of: table.row, in: index)
       if body.count > SyncOperation.Limit.fragmentBytes {
         body.appendEndOfBlock()
@@ -180,7 +179,7 @@ struct Seal {
     try table.states.flush()
     if table.isOpen { body.appendEndOfBlock() }
     if !sql.notedOrphans.isEmpty { try noteOrphans(sql) }
-    if shape.pointer != nil { try lookAtFolded(sql) }
+    if sql.shape.pointer != nil { try lookAtFolded(sql) }
   }
 
   /// Puts a row's change into the body, and its state into the store.

@@ -290,8 +290,7 @@ final class MergePass {
   /// Settles what is quarantined, drops the notes of the merge's own writes and tells observers.
   func finish() throws {
     let settlement = try Settlement(transaction, writers: mergers.mapValues(\.writer))
-    let isUnsettled = Planted.isActive(.pageUnsettled) && summary.mergedOperations == 1
-    let writers = try isUnsettled ? mergers.mapValues(\.writer) : settlement.run()
+    let writers = try settlement.run()
     try transaction.held.forgetUnsettled()
     for _ in 0..<settlement.newOrphans { concurrency.count(.parentDeleted) }
     if transaction.large.hasRows { try LargeRow.forgetThoseThatWent(in: transaction) }

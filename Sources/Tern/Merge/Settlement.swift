@@ -52,6 +52,7 @@ final class Settlement {
   }
 
   func run() throws -> [Int64: TableWriter] {
+    if Planted.isActive(.pageUnsettled), writers.count == 1 { return writers }
     if try transaction.held.isUnsettled() { try takeNoted() }
     try liftVeils()
     try wakeBelow()

@@ -10,7 +10,7 @@ public struct VersionVector: Hashable, Sendable {
   public private(set) var sequences: [ReplicaID: UInt64]
 
   public init(_ sequences: [ReplicaID: UInt64] = [:]) {
-    self.sequences = sequences.filter { $0.value > 0 }
+    self.sequences = sequences.isEmpty ? sequences : sequences.filter { $0.value > 0 }
   }
 
   public subscript(replica: ReplicaID) -> UInt64 {

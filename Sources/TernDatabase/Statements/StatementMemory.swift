@@ -6,19 +6,27 @@ import GRDB
 /// GRDB owns them. Here they are weak, so that the app can close its database.
 package final class StatementMemory {
   private struct Place {
-    var sql = ""
     weak var statement: Statement?
   }
 
   /// How many places in a row a statement can stand in.
   private static let tries = 4
   /// 256 to begin at.
-  private let places = UnsafeMutableBufferPointer<Place>.allocate(capacity: 255 + tries)
+  private static let count = 255 + tries
+  /// By place, what asks for it: apart from the statements, since looking for one would copy the
+  /// weak reference to it at each place.
+  private let texts = UnsafeMutableBufferPointer<String>.allocate(capacity: count)
+  private let places = UnsafeMutablePointer<Place>.allocate(capacity: count)
 
-  package init() { places.initialize(repeating: Place()) }
+  package init() {
+    texts.initialize(repeating: "")
+    places.initialize(repeating: Place(), count: Self.count)
+  }
 
   deinit {
-    places.deinitialize()
+    texts.deinitialize()
+    places.deinitialize(count: Self.count)
+    texts.deallocate()
     places.deallocate()
   }
 
@@ -35,7 +43,10 @@ package final class StatementMemory {
   }
 
   /// Where another schema may ask for another text.
-  package func forgetAll() { places.update(repeating: Place()) }
+  package func forgetAll() {
+    texts.update(repeating: "")
+    places.update(repeating: Place(), count: Self.count)
+  }
 
   /// Runs a statement that has no parameters as GRDB does, and tells its observers.
   func execute(_ db: Database, _ sql: String) throws {
@@ -44,14 +55,15 @@ package final class StatementMemory {
 
   private func known(_ db: Database, _ sql: String, as text: Text) throws -> Statement {
     let first = Self.place(of: sql)
-    for index in first..<first + Self.tries where places[index].sql == sql {
+    for index in first..<first + Self.tries where texts[index] == sql {
       if let statement = places[index].statement { return statement }
     }
     let (text, isKept) = try text(sql)
     let statement = try db.cachedStatement(sql: text)
     if !isKept { return statement }
-    let free = (first..<first + Self.tries).first { places[$0].statement == nil }
-    places[free ?? first] = Place(sql: sql, statement: statement)
+    let free = (first..<first + Self.tries).first { places[$0].statement == nil } ?? first
+    texts[free] = sql
+    places[free] = Place(statement: statement)
     return statement
   }
 

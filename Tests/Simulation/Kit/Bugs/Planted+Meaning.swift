@@ -21,7 +21,7 @@ extension Planted {
       "of rows that collide in a UNIQUE index the first to arrive is shown"
     case .heldNotWoken: "what waits for a row is not looked at when that changes"
     case .displacedUnlisted: "a row that lost its place in a UNIQUE index is not in the inbox"
-    case .pageUnsettled: "behind a page of one operation nothing is looked at that waits"
+    case .pageUnsettled: "behind a page that writes to one table nothing is looked at that waits"
     case .replaceUnnoted: "what a REPLACE removes through a UNIQUE index is not noted"
     case .orderTailMissing: "two devices give rows at one spot the same key"
     case .snapshotTailLost:
