@@ -2,7 +2,7 @@
 import PackageDescription
 
 // `Server` brings the sync server and the `tern` command with their dependencies; without it a
-// dependent fetches GRDB alone. `Telemetry` brings swift-log and swift-metrics for jobs. `Rehearsal`
+// dependent fetches GRDB alone. `PostgreSQL` lets the server keep its data there, by libpq. `Telemetry` brings swift-log and swift-metrics for jobs. `Rehearsal`
 // compiles in crash points and planted bugs for the tests, which look at all that is told too.
 let server = TargetDependencyCondition.when(traits: ["Server"])
 let telemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
@@ -43,6 +43,9 @@ let package = Package(
   ],
   traits: [
     .trait(name: "Server", description: "The sync server and the tern command."),
+    .trait(
+      name: "PostgreSQL", description: "A store of the sync server on PostgreSQL.",
+      enabledTraits: ["Server"]),
     .trait(name: "Telemetry", description: "Jobs told to swift-log and swift-metrics."),
     .trait(
       name: "Rehearsal", description: "Crash points and planted bugs, for Tern's own tests.",
@@ -60,6 +63,7 @@ let package = Package(
     .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CNetlink"),
+    .systemLibrary(name: "CPostgreSQL", providers: [.apt(["libpq-dev"])]),
     .target(name: "TernCore", dependencies: ["CZlib"], swiftSettings: hot),
     .target(name: "CTernSQLite"),
     .target(
@@ -96,6 +100,7 @@ let package = Package(
       name: "TernServer",
       dependencies: [
         "TernCore", "TernDatabase", .target(name: "CCrypto", condition: .when(platforms: [.linux])),
+        .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
         .product(name: "GRDB", package: "GRDB.swift", condition: server),
         .product(name: "Hummingbird", package: "hummingbird", condition: server),
       ],

@@ -33,7 +33,8 @@ let package = Package(
     .package(
       name: "tern", path: "..",
       traits: [
-        "Server", .trait(name: "Rehearsal", condition: rehearsal),
+        "Server", .trait(name: "PostgreSQL", condition: rehearsal),
+        .trait(name: "Rehearsal", condition: rehearsal),
         .trait(name: "Telemetry", condition: rehearsal),
       ]),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),

@@ -2,12 +2,12 @@
 
 # For working: a debug build, in which what tests run most is optimised, file by file (TERN_OPTIMISED in Package.swift,
 # and script/swiftc); a change is built in seconds. script/test and script/demo.
-debugging=(--scratch-path .build --traits default,Server,Rehearsal -debug-info-format none)
+debugging=(--scratch-path .build --traits default,Server,PostgreSQL,Rehearsal -debug-info-format none)
 
 # Tern as apps ship it, with assertions; the tests themselves are not optimised (Package.swift). script/test --all,
 # script/sim and script/crash.
 configuration=(
-  --scratch-path .build-test --configuration release --traits default,Server,Rehearsal
+  --scratch-path .build-test --configuration release --traits default,Server,PostgreSQL,Rehearsal
   -Xswiftc -enable-testing -Xswiftc -assert-config -Xswiftc Debug
 )
 

@@ -1,7 +1,7 @@
 # Sourced by the other scripts, which say what they need.
 
 # What every build links with.
-libraries=(libsqlite3-dev zlib1g-dev libcurl4-openssl-dev libssl-dev)
+libraries=(libsqlite3-dev zlib1g-dev libcurl4-openssl-dev libssl-dev libpq-dev)
 
 # Installs the Debian packages that are missing, by sudo where that is needed; says which they are and fails
 # where that is impossible. On other systems, what is needed is there or the build says what is not.

@@ -26,7 +26,8 @@ struct RoomTests {
     "Synchronization",
   ]
   private static let hummingbird: Set<String> = [
-    "CCrypto", "CryptoKit", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore",
+    "CCrypto", "CPostgreSQL", "CryptoKit", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging",
+    "NIOCore",
     "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "ServiceLifecycle", "UnixSignals",
   ]
 

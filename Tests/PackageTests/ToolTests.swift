@@ -15,4 +15,9 @@ struct ToolTests {
     let places = path.split(separator: ":").map { "\($0)/\(tool)" }
     #expect(places.contains(where: FileManager.default.isExecutableFile))
   }
+
+  @Test(.enabled(if: isCI, "only where CI is set is nothing to be skipped"))
+  func `no suite is skipped for want of a database`() {
+    #expect(ProcessInfo.processInfo.environment["TERN_POSTGRESQL"] != nil)
+  }
 }

@@ -38,7 +38,7 @@ struct OfferDoctor {
       // The log goes over no base: its snapshot stands for what the log never had.
       let begins = previous?.position ?? 0
       if UInt64(space.trimmed) <= begins, begins >= base ?? 0, !snapshot.isBase,
-        let offered = SnapshotHeads.decode(row["heads"])
+        let offered = SnapshotHeads.decode(Array(row["heads"] as Data))
       {
         try check(snapshot, offered, after: previous, numbers)
       }

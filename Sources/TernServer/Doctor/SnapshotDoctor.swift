@@ -37,7 +37,7 @@ struct SnapshotDoctor {
       // No format before 5 has it.
       isRefused = (row["refusal"] as String?) != nil
       (parts, bytes) = (row["parts"], row["bytes"])
-      heads = SnapshotHeads.decode(row["heads"])
+      heads = SnapshotHeads.decode(Array(row["heads"] as Data))
       do {
         _ = try SnapshotSchema(stored: row["schema"], of: name)
         isSchemaDamaged = false

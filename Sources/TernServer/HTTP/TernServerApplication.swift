@@ -34,7 +34,9 @@ public struct TernServerApplication: Service {
 
   public init(service: SpaceService, host: String = "127.0.0.1", port: Int, logger: Logger) {
     self.service = service
-    queue = StoreQueue(waitingPerSpace: service.limits.waitingPerSpace)
+    queue = StoreQueue(
+      writesAtOnce: service.store.concurrentUpdates,
+      waitingPerSpace: service.limits.waitingPerSpace)
     processors = ProcessorAccounts(allowance: service.limits.processorPerToken)
     self.host = host
     self.port = port

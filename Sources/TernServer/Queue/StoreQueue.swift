@@ -7,7 +7,7 @@ import TernCore
 /// so that neither holds up the tasks of other requests. Spaces take turns. What a token's request
 /// takes of a processor is counted, see ``ProcessorAccounts``.
 struct StoreQueue: Sendable {
-  /// One at a time, since the store's lock lets no more through.
+  /// As many at a time as the store's locks let through, and one of a space.
   private let writes: FairLine
   /// Bodies that are unpacked, each until what is in it is written: so memory holds a few, and a
   /// space has half of the processors at most.
@@ -24,16 +24,18 @@ struct StoreQueue: Sendable {
   private static let patience = Duration.seconds(10)
   private let now: @Sendable () -> ContinuousClock.Instant
 
-  /// - Parameter waitingPerSpace: in each of the four lines.
+  /// - Parameters:
+  ///   - writesAtOnce: see ``SpaceStore/concurrentUpdates``.
+  ///   - waitingPerSpace: in each of the four lines.
   init(
-    waitingPerSpace: Int,
+    writesAtOnce: Int = 1, waitingPerSpace: Int,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
   ) {
     self.now = now
     // An unpacked body takes up to about 100 MiB.
     let processors = min(max(2, ProcessInfo.processInfo.activeProcessorCount), 8)
     writes = FairLine(
-      "tern.server.writes", atOnce: 1, perSpace: 1, waitingPerSpace: waitingPerSpace)
+      "tern.server.writes", atOnce: writesAtOnce, perSpace: 1, waitingPerSpace: waitingPerSpace)
     bodies = FairLine(
       "tern.server.bodies", atOnce: processors, perSpace: processors / 2,
       waitingPerSpace: waitingPerSpace)

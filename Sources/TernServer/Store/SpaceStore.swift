@@ -12,6 +12,9 @@ public protocol SpaceStore: Sendable {
   /// Drawn when the store was made, never changed: 32 hexadecimal digits.
   var epoch: String { get }
 
+  /// How many transactions of different spaces it runs at once.
+  var concurrentUpdates: Int { get }
+
   /// The newest position of a space and of its authors; zero for a space that doesn't exist.
   func summary(of space: SpaceName) throws -> SpaceSummary
 
@@ -80,6 +83,11 @@ public protocol SpaceStore: Sendable {
 
   /// Returns whether there was one.
   func removeToken(_ digest: TokenDigest) throws -> Bool
+}
+
+extension SpaceStore {
+  /// One at a time.
+  public var concurrentUpdates: Int { 1 }
 }
 
 /// A space whose head is locked. What a transaction wrote is what it reads afterwards, but for

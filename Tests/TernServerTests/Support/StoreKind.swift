@@ -6,12 +6,18 @@ import Testing
 
 /// The stores that every conformance test runs on.
 enum StoreKind: CaseIterable, CustomTestStringConvertible {
-  case memory, sqlite
+  case memory, sqlite, postgreSQL
+
+  /// PostgreSQL where there is one.
+  static var allCases: [StoreKind] {
+    [.memory, .sqlite] + (TestDatabase.address == nil ? [] : [.postgreSQL])
+  }
 
   var testDescription: String {
     switch self {
     case .memory: "memory"
     case .sqlite: "SQLite"
+    case .postgreSQL: "PostgreSQL"
     }
   }
 
@@ -24,12 +30,19 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
       let folder = try TemporaryFolder()
       let store = try openStore(folder.path("server.tern"))
       return StoreUnderTest(store: store, examination: Examination(of: store, in: folder))
+    case .postgreSQL:
+      let database = try TestDatabase()
+      return StoreUnderTest(
+        store: try database.open(), examination: database)
     }
   }
 }
 
+/// What is looked at when the last who uses a store goes.
+protocol AnyExamination: AnyObject, Sendable {}
+
 /// Finds nothing broken in a store's file when the last who uses it goes.
-final class Examination: Sendable {
+final class Examination: AnyExamination {
   private let store: SQLiteSpaceStore
   private let folder: TemporaryFolder
 
@@ -57,7 +70,7 @@ func expectHealthy(
 /// A store, with what is done after its use.
 struct StoreUnderTest {
   let store: any SpaceStore
-  let examination: Examination?
+  let examination: (any AnyExamination)?
   let clock = HandClock()
 
   func service(_ change: (inout ServerLimits) -> Void = { _ in }) -> SpaceService {

@@ -149,25 +149,6 @@ extension SQLiteSpaceStore {
   }
 }
 
-extension Bringer {
-  /// As it is stored.
-  fileprivate var text: String? {
-    switch self {
-    case .member(let name): name.text
-    case .unnamed: ""
-    case .several: nil
-    }
-  }
-
-  fileprivate init(stored text: String?) {
-    switch text {
-    case nil: self = .several
-    case "": self = .unnamed
-    case let name?: self = .member(MemberName(stored: name))
-    }
-  }
-}
-
 extension AuthorRecord {
   fileprivate static let columns =
     "member, brought_by, brought_first, brought_last, admitted, banned_after"

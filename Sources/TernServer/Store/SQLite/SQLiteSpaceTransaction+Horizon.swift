@@ -146,15 +146,6 @@ extension SpaceDeadlines {
   }
 }
 
-extension MarkKind {
-  fileprivate var table: String {
-    switch self {
-    case .stored: "mark"
-    case .trimmed: "trim_mark"
-    }
-  }
-}
-
 extension SQLiteSpaceStore {
   public func lease(of replica: ReplicaID, in space: SpaceName) throws -> Lease? {
     try read(space) { db in

@@ -30,22 +30,4 @@ extension ChainDigest {
       .map { ChainDigest(stored: Array($0)) }
   }
 }
-
-extension ReplicaID {
-  /// The author of bases' rows.
-  static let ofBases = ReplicaID(high: 0, low: 0)
-  /// That of places that pages pass over, because a base there was dropped.
-  static let ofPassed = ReplicaID(high: .max, low: .max)
-  /// No device's: a server's file has places under it.
-  var isReserved: Bool { self == .ofBases || self == .ofPassed }
-
-  init(stored data: Data) throws {
-    guard let replica = ReplicaID(bytes: data) else {
-      throw StoreError(.damaged, "the data file has a replica id of \(data.count) bytes")
-    }
-    self = replica
-  }
-
-  var data: Data { Data(bytes) }
-}
 #endif

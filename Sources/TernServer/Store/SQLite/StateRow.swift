@@ -15,14 +15,7 @@ extension StoredState {
     var state = StoredState(
       report: nil, position: try row.position(0, of: "state"),
       received: try row.time(1, of: "state"), isDisputed: row[2])
-    if let bytes = row[3] as Data? {
-      do {
-        state.report = try JSONDecoder().decode(StateReport.self, from: bytes)
-      } catch {
-        throw StoreError(
-          .damaged, "the data file has a state report that can't be read; restore it from a backup")
-      }
-    }
+    state.report = try (row[3] as Data?).map { try StateReport(stored: Array($0)) }
     return state
   }
 }

@@ -1,6 +1,5 @@
 #if Server
 import Foundation
-import GRDB
 import TernCore
 
 /// What a number in a server's file stands for, and what it can be.
@@ -39,12 +38,20 @@ enum StoredNumber: String {
 
   private static let maximumPosition: Int64 = 1 << 53
 
+  /// - Throws: ``NumberOutOfRange``.
+  func checked(_ value: Int64, of table: String) throws -> Int64 {
+    guard range.contains(value) else {
+      throw NumberOutOfRange(table: table, number: self, value: value)
+    }
+    return value
+  }
+
   /// The sum of a column, in SQL. It is out of range where one of its numbers is, as SQLite would
   /// overflow with an error that names nothing, as it does for a thousand that are at their limit.
   func sum(_ column: String) -> String {
     let (least, most) = (range.lowerBound, range.upperBound)
     return """
-      ifnull(sum(CASE WHEN \(column) BETWEEN \(least) AND \(most) THEN \(column) ELSE \(most) + 1 END), 0)
+      coalesce(sum(CASE WHEN \(column) BETWEEN \(least) AND \(most) THEN \(column) ELSE \(most) + 1 END), 0)
       """
   }
 
@@ -86,27 +93,6 @@ struct NumberOutOfRange: Error {
       .damaged,
       "space \(space): the table '\(table)' has a \(number.rawValue) of \(value), which is out of "
         + "range; this space is not served until it is restored, see 'tern doctor'")
-  }
-}
-
-extension Row {
-  /// The number in a column, looked at.
-  ///
-  /// - Throws: ``NumberOutOfRange``.
-  func number(_ index: Int, _ number: StoredNumber, of table: String) throws -> Int64 {
-    let value: Int64 = self[index]
-    guard number.range.contains(value) else {
-      throw NumberOutOfRange(table: table, number: number, value: value)
-    }
-    return value
-  }
-
-  func position(_ index: Int, of table: String) throws -> UInt64 {
-    UInt64(try number(index, .position, of: table))
-  }
-
-  func time(_ index: Int, of table: String) throws -> Date {
-    Date(milliseconds: try number(index, .time, of: table))
   }
 }
 #endif

@@ -1,0 +1,162 @@
+#if PostgreSQL
+import CPostgreSQL
+import Foundation
+
+/// One connection, used by one thread at a time. Statements are unnamed and run in no session of
+/// their own, so that a pool between may give each transaction another server's process.
+final class PostgreSQLConnection {
+  private let connection: OpaquePointer
+  /// How long one answer may take. After that the connection is given up: what runs there ends by
+  /// its own limits.
+  private let patience: Duration
+  /// The first warning of the statement that runs.
+  private var warning: String?
+
+  /// - Throws: ``PostgreSQLError``.
+  init(_ address: String, patience: Duration) throws {
+    self.patience = patience
+    // What the address says comes later, and counts.
+    let settings = [
+      ("sslmode", "verify-full"), ("connect_timeout", "\(max(2, patience.components.seconds))"),
+      ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
+      ("tcp_user_timeout", "20000"), ("application_name", "tern"), ("client_encoding", "UTF8"),
+      ("dbname", address),
+    ]
+    let names = settings.map { strdup($0.0) } + [nil]
+    let values = settings.map { strdup($0.1) } + [nil]
+    defer { for text in names + values { free(text) } }
+    let opened = names.map { UnsafePointer($0) }.withUnsafeBufferPointer { names in
+      values.map { UnsafePointer($0) }.withUnsafeBufferPointer { values in
+        PQconnectdbParams(names.baseAddress!, values.baseAddress!, 1)
+      }
+    }
+    guard let opened else { throw PostgreSQLError(state: nil, message: "out of memory") }
+    connection = opened
+    guard PQstatus(connection) == CONNECTION_OK else { throw lost() }
+    PQsetNoticeReceiver(
+      connection,
+      { context, notice in
+        let connection = Unmanaged<PostgreSQLConnection>.fromOpaque(context!).takeUnretainedValue()
+        guard let severity = PQresultErrorField(notice, PostgreSQLConnection.severity),
+          String(cString: severity) == "WARNING"
+        else { return }
+        connection.warning = connection.warning ?? PostgreSQLConnection.text(of: notice)
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  deinit { PQfinish(connection) }
+
+  /// Whether nothing is open, so that somebody else can go on with it.
+  var isIdle: Bool {
+    PQstatus(connection) == CONNECTION_OK && PQtransactionStatus(connection) == PQTRANS_IDLE
+  }
+
+  /// - Throws: ``PostgreSQLError``.
+  @discardableResult
+  func run(_ sql: String, _ values: [PostgreSQLValue] = []) throws -> PostgreSQLRows {
+    warning = nil
+    try send(sql, values)
+    return try answer()
+  }
+
+  /// Runs statements in one round trip, none of which gives rows.
+  ///
+  /// - Throws: ``PostgreSQLError``.
+  func run(script: String) throws {
+    guard PQsendQuery(connection, script) == 1 else { throw lost() }
+    _ = try answer()
+  }
+
+  /// Commits. What came back with a warning is not known to be stored: so answers a COMMIT whose
+  /// wait for a standby somebody cancelled.
+  ///
+  /// - Throws: ``PostgreSQLError``.
+  func commit() throws {
+    do {
+      let command = try run("COMMIT").command
+      // A transaction that failed is rolled back by it, without an error.
+      guard command == "COMMIT" else {
+        throw PostgreSQLError(state: nil, message: "COMMIT was answered with \(command)")
+      }
+    } catch var error as PostgreSQLError {
+      error.isUnknown = error.state == nil || !isIdle
+      throw error
+    }
+    if let warning { throw PostgreSQLError(state: nil, message: warning, isUnknown: true) }
+  }
+
+  // MARK: - Sending and waiting
+
+  private func send(_ sql: String, _ values: [PostgreSQLValue]) throws {
+    let types = values.map(\.type)
+    let lengths = values.map { Int32($0.bytes?.count ?? 0) }
+    let formats = values.map { _ in Int32(1) }
+    // One buffer for all values: pointers into several arrays don't hold.
+    let contents = UnsafeMutablePointer<CChar>.allocate(
+      capacity: lengths.reduce(1) { $0 + Int($1) })
+    defer { contents.deallocate() }
+    var used = 0
+    let pointers = values.map { value -> UnsafePointer<CChar>? in
+      guard let bytes = value.bytes else { return nil }
+      let place = contents + used
+      UnsafeMutableRawPointer(place).copyMemory(from: bytes, byteCount: bytes.count)
+      used += bytes.count
+      return UnsafePointer(place)
+    }
+    let sent = PQsendQueryParams(
+      connection, sql, Int32(values.count), types, pointers, lengths, formats, 1)
+    guard sent == 1 else { throw lost() }
+  }
+
+  private func answer() throws -> PostgreSQLRows {
+    let end = ContinuousClock.now + patience
+    var answer: PostgreSQLRows?
+    var failure: PostgreSQLError?
+    while true {
+      while PQflush(connection) == 1 || PQisBusy(connection) == 1 {
+        try wait(until: end)
+        guard PQconsumeInput(connection) == 1 else { throw lost() }
+      }
+      guard let result = PQgetResult(connection) else { break }
+      switch PQresultStatus(result) {
+      case PGRES_COMMAND_OK, PGRES_TUPLES_OK: answer = PostgreSQLRows(owning: result)
+      default:
+        failure =
+          failure
+          ?? PostgreSQLError(
+            state: PQresultErrorField(result, Self.state).map { String(cString: $0) },
+            message: Self.text(of: result))
+        PQclear(result)
+      }
+    }
+    if let failure { throw PQstatus(connection) == CONNECTION_OK ? failure : lost() }
+    guard let answer else { throw lost() }
+    return answer
+  }
+
+  private func wait(until end: ContinuousClock.Instant) throws {
+    let left = (end - ContinuousClock.now) / .milliseconds(1)
+    var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+    if PQflush(connection) == 1 { descriptor.events |= Int16(POLLOUT) }
+    guard left > 0, poll(&descriptor, 1, Int32(left) + 1) != 0 else {
+      throw PostgreSQLError(
+        state: nil, message: "no answer for \(patience); the connection is closed")
+    }
+  }
+
+  private static let severity = Int32(UInt8(ascii: "V"))
+  private static let state = Int32(UInt8(ascii: "C"))
+  private static let primary = Int32(UInt8(ascii: "M"))
+
+  private static func text(of result: OpaquePointer?) -> String {
+    PQresultErrorField(result, primary).map { String(cString: $0) } ?? "no message"
+  }
+
+  private func lost() -> PostgreSQLError {
+    let message = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
+    return PostgreSQLError(
+      state: nil,
+      message: message.split(separator: "\n").first.map { String($0) } ?? "connection lost")
+  }
+}
+#endif

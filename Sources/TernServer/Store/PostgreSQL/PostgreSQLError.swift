@@ -1,0 +1,31 @@
+#if PostgreSQL
+import Foundation
+
+/// What PostgreSQL, or the way to it, answered. Nothing of the statement's transaction is stored,
+/// but where ``isUnknown`` says otherwise.
+public struct PostgreSQLError: Error, Hashable, Sendable {
+  /// The five characters of SQLSTATE; `nil` where the server did not answer.
+  ///
+  /// - Source: https://www.postgresql.org/docs/15/errcodes-appendix.html
+  public let state: String?
+  /// The server's first line, which holds no values of rows.
+  public let message: String
+  /// Whether the transaction may be stored all the same: its COMMIT had left, and no clear answer
+  /// came.
+  public internal(set) var isUnknown = false
+
+  /// Serialization failures and deadlocks: the same transaction can succeed when it is run again.
+  var isRepeatable: Bool { state == "40001" || state == "40P01" }
+}
+
+extension PostgreSQLError: CustomStringConvertible {
+  public var description: String {
+    "PostgreSQL\(state.map { " (\($0))" } ?? ""): \(message)"
+      + (isUnknown ? "; whether the transaction is stored is not known" : "")
+  }
+}
+
+extension PostgreSQLError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+#endif

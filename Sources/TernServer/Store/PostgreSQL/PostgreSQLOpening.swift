@@ -1,0 +1,90 @@
+#if PostgreSQL
+import TernCore
+
+/// Whether a connection's server can hold a store.
+struct PostgreSQLStanding {
+  let connection: PostgreSQLConnection
+
+  init(_ connection: PostgreSQLConnection) { self.connection = connection }
+
+  /// - Throws: ``StoreError``, ``PostgreSQLError``.
+  func check() throws {
+    let row = try connection.run(
+      """
+      SELECT current_setting('server_version_num')::bigint,
+        pg_is_in_recovery()::int::bigint,
+        (current_setting('default_transaction_read_only') = 'on')::int::bigint,
+        (current_setting('fsync') = 'off')::int::bigint,
+        (current_setting('synchronous_commit') = 'off')::int::bigint
+      """
+    ).first!
+    guard row.integer(0) >= 150_000 else {
+      throw StoreError(
+        .inaccessible,
+        "the database is PostgreSQL \(row.integer(0) / 10_000), and 15 is the oldest "
+          + "that keeps a store; upgrade it")
+    }
+    guard !row.flag(1), !row.flag(2) else {
+      throw StoreError(
+        .inaccessible,
+        "the database takes no writes: it is a standby, or read-only by "
+          + "'default_transaction_read_only'; name the primary, e.g. with "
+          + "'target_session_attrs=read-write'")
+    }
+    guard !row.flag(3), !row.flag(4) else {
+      throw StoreError(
+        .inaccessible,
+        "the database says that a commit is durable before it is, by "
+          + "\(row.flag(3) ? "'fsync = off'" : "'synchronous_commit = off'"); turn it on")
+    }
+  }
+}
+
+/// Finds the tables of a store, or makes them.
+struct PostgreSQLOpening {
+  let schema: PostgreSQLSchema
+  /// What a transaction begins with.
+  let begin: String
+
+  /// - Parameter new: the epoch of a store that is made.
+  /// - Returns: the store's epoch.
+  /// - Throws: ``StoreError``, ``PostgreSQLError``.
+  func epoch(_ connection: PostgreSQLConnection, orNew new: String) throws -> String {
+    if let epoch = try find(connection) { return epoch }
+    do {
+      try connection.run(script: begin)
+      try connection.run("CREATE SCHEMA IF NOT EXISTS \(schema.quoted)")
+      try connection.run(script: schema.statements.joined(separator: ";"))
+      try connection.run(
+        "INSERT INTO \(schema("store")) (epoch, format) VALUES ($1, $2)",
+        [.text(new), .integer(PostgreSQLSchema.format)])
+      try connection.commit()
+      return new
+    } catch {
+      try connection.run("ROLLBACK")
+      // Another process can have been first.
+      guard let epoch = try find(connection) else { throw error }
+      return epoch
+    }
+  }
+
+  private func find(_ connection: PostgreSQLConnection) throws -> String? {
+    let known = try connection.run(
+      "SELECT to_regclass($1)::text", [.text(schema("store"))])
+    guard known.first?.isNull(0) == false else { return nil }
+    guard let row = try connection.run("SELECT epoch, format FROM \(schema("store"))").first,
+      let epoch = row.text(0)
+    else {
+      throw StoreError(
+        .damaged, "the schema \(schema.name) has no epoch; restore the database from a backup")
+    }
+    guard row.integer(1) <= PostgreSQLSchema.format else {
+      throw StoreError(
+        .newerFormat,
+        "the schema \(schema.name) has format \(row.integer(1)) and this version of Tern knows up "
+          + "to \(PostgreSQLSchema.format); update Tern")
+    }
+    return epoch
+  }
+}
+#endif

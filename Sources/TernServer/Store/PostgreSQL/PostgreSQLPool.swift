@@ -1,0 +1,92 @@
+#if PostgreSQL
+import Foundation
+
+/// The connections of one store: as many as threads wait for answers at once, and no more than the
+/// database gives it.
+final class PostgreSQLPool: @unchecked Sendable {
+  private let address: String
+  private let patience: Duration
+  private let prepare: (PostgreSQLConnection) throws -> Void
+  /// Guards what follows.
+  private let condition = NSCondition()
+  private var idle: [PostgreSQLConnection] = []
+  private var left: Int
+  private var isClosed = false
+
+  /// - Parameters:
+  ///   - patience: how long one answer may take, and the wait for a connection.
+  ///   - prepare: looks at each new connection.
+  init(
+    _ address: String, connections: Int, patience: Duration,
+    prepare: @escaping @Sendable (PostgreSQLConnection) throws -> Void
+  ) {
+    self.address = address
+    self.patience = patience
+    self.prepare = prepare
+    left = connections
+  }
+
+  /// Runs `body` with a connection that is its own meanwhile; one that is not idle afterwards is
+  /// closed, which rolls back.
+  ///
+  /// - Throws: ``PostgreSQLError``; what `body` throws.
+  func withConnection<Value>(_ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
+    let connection = try take()
+    defer { give(connection) }
+    return try body(connection)
+  }
+
+  /// Closes those that nobody uses. Returns whether there were any.
+  func forgetIdle() -> Bool {
+    condition.withLock {
+      left += idle.count
+      defer { idle = [] }
+      return !idle.isEmpty
+    }
+  }
+
+  /// From now on nobody is given one; those in use are closed when they come back.
+  func close() {
+    condition.withLock {
+      isClosed = true
+      idle = []
+      condition.broadcast()
+    }
+  }
+
+  private func take() throws -> PostgreSQLConnection {
+    let end = Date(timeIntervalSinceNow: patience / .seconds(1))
+    let known = try condition.withLock { () -> PostgreSQLConnection? in
+      while idle.isEmpty, left == 0, !isClosed {
+        guard condition.wait(until: end) else {
+          throw PostgreSQLError(state: nil, message: "all connections are in use")
+        }
+      }
+      guard !isClosed else { throw PostgreSQLError(state: nil, message: "the store is closed") }
+      if let connection = idle.popLast() { return connection }
+      left -= 1
+      return nil
+    }
+    if let known { return known }
+    do {
+      let connection = try PostgreSQLConnection(address, patience: patience)
+      try prepare(connection)
+      return connection
+    } catch {
+      release(nil)
+      throw error
+    }
+  }
+
+  private func give(_ connection: PostgreSQLConnection) {
+    release(connection.isIdle ? connection : nil)
+  }
+
+  private func release(_ connection: PostgreSQLConnection?) {
+    condition.withLock {
+      if let connection, !isClosed { idle.append(connection) } else { left += 1 }
+      condition.signal()
+    }
+  }
+}
+#endif

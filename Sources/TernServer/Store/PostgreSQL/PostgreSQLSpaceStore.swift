@@ -1,0 +1,149 @@
+#if PostgreSQL
+import Foundation
+import TernCore
+
+/// A store in a schema of a PostgreSQL database, version 15 or newer. Any number of processes can
+/// use it at the same time.
+///
+/// It rests on row locks, unique constraints and transactions alone: on no extension, no setting of
+/// a session and no lock outside rows. So a pool that gives each transaction another connection,
+/// such as PgBouncer's transaction mode, can be between.
+public final class PostgreSQLSpaceStore: SpaceStore {
+  public let epoch: String
+  /// As many transactions as there are connections.
+  public let concurrentUpdates: Int
+  private let pool: PostgreSQLPool
+  let schema: PostgreSQLSchema
+  private let limits: PostgreSQLLimits
+
+  /// Connects, and makes the tables where they are not there.
+  ///
+  /// - Parameters:
+  ///   - address: a URL or a string of settings as libpq takes it. Without `sslmode` it is
+  ///     `verify-full`. A password is best in a `passfile`, which is read at each connection.
+  ///   - schema: the schema of the database that holds the tables.
+  ///   - generator: draws the epoch of a new store.
+  /// - Throws: ``StoreError`` where the database is none to keep a store in; ``PostgreSQLError``.
+  /// - Source: https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING
+  public init(
+    _ address: String, schema: String = "tern", limits: PostgreSQLLimits = .init(),
+    using generator: inout some RandomNumberGenerator
+  ) throws {
+    self.limits = limits
+    self.schema = PostgreSQLSchema(name: schema)
+    concurrentUpdates = limits.connections
+    pool = PostgreSQLPool(address, connections: limits.connections, patience: limits.patience) {
+      try PostgreSQLStanding($0).check()
+    }
+    let (opening, new) = (
+      PostgreSQLOpening(schema: self.schema, begin: limits.begin), Epoch.draw(using: &generator)
+    )
+    epoch = try pool.withConnection { try opening.epoch($0, orNew: new) }
+  }
+
+  /// Ends all access; what runs at the moment is finished.
+  public func close() { pool.close() }
+
+  // MARK: - Transactions
+
+  public func update<Value: Sendable>(
+    _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
+  ) throws -> Value {
+    try naming(space) {
+      try transaction(limits.begin) { connection in
+        try body(PostgreSQLSpaceTransaction(connection, schema, space: space))
+      }
+    }
+  }
+
+  /// What several statements read is of one moment.
+  func read<Value>(_ space: SpaceName, _ body: (PostgreSQLConnection) throws -> Value) throws
+    -> Value
+  {
+    try naming(space) { try transaction(limits.beginReading, body) }
+  }
+
+  /// One statement, which is a transaction by itself.
+  func run(_ sql: String, _ values: [PostgreSQLValue] = []) throws -> PostgreSQLRows {
+    try repeating { try pool.withConnection { try $0.run(sql, values) } }
+  }
+
+  func write<Value>(_ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
+    try transaction(limits.begin, body)
+  }
+
+  private func transaction<Value>(
+    _ begin: String, _ body: (PostgreSQLConnection) throws -> Value
+  ) throws -> Value {
+    try repeating {
+      try pool.withConnection { connection in
+        try connection.run(script: begin)
+        do {
+          let value = try body(connection)
+          try connection.commit()
+          return value
+        } catch {
+          // Of one that is not idle afterwards the pool lets go.
+          _ = try? connection.run("ROLLBACK")
+          throw error
+        }
+      }
+    }
+  }
+
+  /// Runs a transaction again that was a deadlock's victim or could not be serialized, or for which
+  /// there was a connection that had died in the pool: of neither anything is stored.
+  private func repeating<Value>(_ body: () throws -> Value) throws -> Value {
+    for _ in 0..<limits.repetitions {
+      do {
+        return try body()
+      } catch let error as PostgreSQLError where error.isRepeatable {
+        continue
+      } catch let error as PostgreSQLError where error.state == nil && !error.isUnknown {
+        // The others are of the same server.
+        guard pool.forgetIdle() else { throw error }
+      }
+    }
+    return try body()
+  }
+
+  /// Names the space whose numbers are out of range.
+  func naming<Value>(_ space: SpaceName, _ body: () throws -> Value) throws -> Value {
+    do {
+      return try body()
+    } catch let error as NumberOutOfRange {
+      throw error.error(in: space)
+    }
+  }
+}
+
+/// How a store uses its database.
+public struct PostgreSQLLimits: Hashable, Sendable {
+  /// The most connections of this process.
+  public var connections = 16
+  /// How long one answer may take, and the wait for a connection.
+  public var patience = Duration.seconds(10)
+  /// How long a transaction waits for a space that another process has locked.
+  public var lockTimeout = Duration.seconds(5)
+  /// After so long without a statement the server ends a transaction: so a process that was stopped
+  /// in the middle of one keeps nobody else from the space for longer.
+  public var idleTimeout = Duration.seconds(5)
+  /// How often a transaction is run again that a deadlock or another transaction ended.
+  public var repetitions = 3
+
+  public init() {}
+
+  /// What a transaction begins with, in one round trip.
+  var begin: String { "BEGIN;" + settings }
+
+  var beginReading: String { "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;" + settings }
+
+  private var settings: String {
+    """
+    SET LOCAL lock_timeout = \(lockTimeout.milliseconds);
+    SET LOCAL idle_in_transaction_session_timeout = \(idleTimeout.milliseconds);
+    SET LOCAL statement_timeout = \(patience.milliseconds)
+    """
+  }
+}
+#endif

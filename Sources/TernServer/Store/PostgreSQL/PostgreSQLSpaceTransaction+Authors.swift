@@ -1,0 +1,181 @@
+#if PostgreSQL
+import TernCore
+
+extension PostgreSQLSpaceTransaction {
+  func authorRecords(of authors: Set<ReplicaID>) throws -> [ReplicaID: AuthorRecord] {
+    try AuthorRecord.all(
+      in: db.run(
+        """
+        SELECT \(AuthorRecord.columns) FROM \(schema("author"))
+        WHERE space = $1 AND replica = ANY($2)
+        """, [key, .byteStrings(authors.map(\.bytes))]))
+  }
+
+  func set(_ record: AuthorRecord, of author: ReplicaID) throws {
+    let brought = record.brought
+    try db.run(
+      """
+      INSERT INTO \(schema("author")) (
+        space, replica, member, brought_by, brought_first, brought_last, admitted, banned_after)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+      ON CONFLICT (space, replica) DO UPDATE SET member = excluded.member,
+        brought_by = excluded.brought_by, brought_first = excluded.brought_first,
+        brought_last = excluded.brought_last, admitted = excluded.admitted,
+        banned_after = excluded.banned_after
+      """,
+      [
+        key, .bytes(author.bytes), .text(record.member?.text), .text(brought?.bringer.text),
+        .integer(brought.map { Int64($0.first) }), .integer(brought.map { Int64($0.last) }),
+        .integer(record.admitted.map { Int64($0) }),
+        .integer(record.bannedAfter.map { Int64($0) }),
+      ])
+  }
+
+  var authorCount: Int {
+    get throws {
+      try db.count(
+        of: key,
+        """
+        \(schema("head")) AS head WHERE space = $1 AND NOT EXISTS (
+          SELECT FROM \(schema("author")) AS author
+          WHERE author.space = head.space AND replica = head.author AND banned_after IS NOT NULL)
+        """)
+    }
+  }
+
+  var headCount: Int {
+    get throws { try db.count(of: key, "\(schema("head")) WHERE space = $1") }
+  }
+
+  func authorCount(of member: MemberName?) throws -> Int {
+    try db.count(
+      of: key, "\(schema("author")) WHERE space = $1 AND \(Self.countsForMember)",
+      MemberName.counting(member))
+  }
+
+  /// Which ids count as a member's, with ``MemberName/counting(_:)``.
+  private static let countsForMember = """
+    banned_after IS NULL AND CASE WHEN member IS NULL THEN brought_by IS NOT DISTINCT FROM $2
+      ELSE member IS NOT DISTINCT FROM $3 END
+    """
+
+  var counted: CountedOperations {
+    get throws {
+      try CountedOperations(
+        db.run(
+          "SELECT \(CountedOperations.sums) FROM \(schema("head")) AS head WHERE space = $1", [key]
+        ).first!)
+    }
+  }
+
+  func counted(of member: MemberName?) throws -> CountedOperations {
+    try CountedOperations(
+      db.run(
+        "\(CountedOperations.ofAuthors(schema)) AND \(Self.countsForMember)",
+        [key] + MemberName.counting(member)
+      ).first!)
+  }
+
+  func members(atMost count: Int) throws -> Set<MemberName> {
+    let rows = try db.run(
+      """
+      SELECT DISTINCT member FROM \(schema("token")) WHERE space = $1 AND member IS NOT NULL
+      ORDER BY member LIMIT $2
+      """, [key, .integer(count)])
+    return Set(rows.map { MemberName(stored: $0.text(0)!) })
+  }
+}
+
+extension MemberName {
+  fileprivate static func counting(_ member: MemberName?) -> [PostgreSQLValue] {
+    [.text(member?.text ?? ""), .text(member?.text)]
+  }
+}
+
+extension PostgreSQLConnection {
+  fileprivate func count(
+    of space: PostgreSQLValue, _ rows: String, _ values: [PostgreSQLValue] = []
+  ) throws -> Int {
+    try Int(run("SELECT count(*) FROM \(rows)", [space] + values).first!.integer(0))
+  }
+}
+
+extension CountedOperations {
+  /// Of heads. A sum over numbers that are out of range is out of range too.
+  fileprivate static let sums = """
+    \(StoredNumber.position.sum("head.operations"))::bigint,
+    \(StoredNumber.bytes.sum("head.bytes"))::bigint
+    """
+
+  /// Of the authors of a space of whom something is known.
+  fileprivate static func ofAuthors(_ schema: PostgreSQLSchema) -> String {
+    """
+    SELECT \(sums) FROM \(schema("author")) AS author JOIN \(schema("head")) AS head
+      ON head.space = author.space AND head.author = author.replica
+    WHERE author.space = $1
+    """
+  }
+
+  fileprivate init(_ row: PostgreSQLRow) throws {
+    self.init(
+      operations: Int(try row.number(0, .position, of: "head")),
+      bytes: Int(try row.number(1, .bytes, of: "head")))
+  }
+
+  /// Of those that are banned, mostly none.
+  static func fetchBanned(
+    _ db: PostgreSQLConnection, _ schema: PostgreSQLSchema, space: Int64
+  ) throws -> CountedOperations {
+    try CountedOperations(
+      db.run(
+        "\(ofAuthors(schema)) AND banned_after IS NOT NULL", [.integer(space)]
+      ).first!)
+  }
+}
+
+extension PostgreSQLSpaceStore {
+  private func readRecords(_ condition: String, _ values: [PostgreSQLValue], _ space: SpaceName)
+    throws -> [ReplicaID: AuthorRecord]
+  {
+    try naming(space) {
+      try AuthorRecord.all(
+        in: run(
+          """
+          SELECT \(AuthorRecord.columns) FROM \(schema("author"))
+          WHERE space = (SELECT id FROM \(schema("space")) WHERE name = $1) \(condition)
+          """, [.text(space.text)] + values))
+    }
+  }
+
+  public func authorRecord(of replica: ReplicaID, in space: SpaceName) throws -> AuthorRecord? {
+    try readRecords("AND replica = $2", [.bytes(replica.bytes)], space)[replica]
+  }
+
+  public func authorRecords(of space: SpaceName) throws -> [ReplicaID: AuthorRecord] {
+    try readRecords("", [], space)
+  }
+}
+
+extension AuthorRecord {
+  fileprivate static let columns =
+    "member, brought_by, brought_first, brought_last, admitted, banned_after, replica"
+
+  fileprivate static func all(in rows: PostgreSQLRows) throws -> [ReplicaID: AuthorRecord] {
+    var records: [ReplicaID: AuthorRecord] = [:]
+    for row in 0..<rows.count { records[try rows[row].replica(6)] = try AuthorRecord(rows[row]) }
+    return records
+  }
+
+  private init(_ row: PostgreSQLRow) throws {
+    func sequence(_ column: Int) throws -> UInt64? {
+      if row.isNull(column) { return nil }
+      return UInt64(try row.number(column, .sequence, of: "author"))
+    }
+    self.init(
+      member: row.text(0).map { MemberName(stored: $0) },
+      admitted: try sequence(4), bannedAfter: try sequence(5))
+    guard let first = try sequence(2), let last = try sequence(3) else { return }
+    brought = BroughtOperations(first: first, last: last, by: Bringer(stored: row.text(1)))
+  }
+}
+#endif

@@ -1,0 +1,82 @@
+#if Server
+import Foundation
+import Testing
+
+@testable import TernServer
+
+/// A schema of its own in the tests' database, which goes with its object. Then nothing in it was
+/// counted wrong.
+final class TestDatabase: AnyExamination {
+  /// Of the database that `script/test` starts; `nil` where there is none.
+  static let address = ProcessInfo.processInfo.environment["TERN_POSTGRESQL"]
+
+  let schema = "test_\(UUID().uuidString.lowercased())"
+  #if PostgreSQL
+  private let pool: PostgreSQLPool
+
+  init() throws {
+    pool = PostgreSQLPool(
+      try #require(Self.address), connections: 1, patience: .seconds(10), prepare: { _ in })
+  }
+
+  func open(
+    seed: UInt64 = 1, _ change: (inout PostgreSQLLimits) -> Void = { _ in }
+  ) throws -> PostgreSQLSpaceStore {
+    var generator = SeededGenerator(state: seed)
+    var limits = PostgreSQLLimits()
+    limits.connections = 4
+    change(&limits)
+    return try PostgreSQLSpaceStore(
+      try #require(Self.address), schema: schema, limits: limits, using: &generator)
+  }
+
+  /// Runs SQL in which `tern.` stands for the schema.
+  @discardableResult
+  func run(_ sql: String) throws -> PostgreSQLRows {
+    try pool.withConnection { try $0.run(sql.replacing("tern.", with: "\"\(schema)\".")) }
+  }
+
+  deinit {
+    do {
+      #expect(try run(Self.miscounted).map { $0.text(0) ?? "" } == [])
+      try run("DROP SCHEMA IF EXISTS \"\(schema)\" CASCADE")
+    } catch {
+      Issue.record(error)
+    }
+    pool.close()
+  }
+
+  /// What is kept of sums, and is none.
+  private static let miscounted = """
+    WITH stored AS (
+      SELECT operation.*, coalesce(length(held.bytes), 0)::bigint AS length,
+        operation.position > space.released AS is_counted
+      FROM tern.operation AS operation JOIN tern.space AS space ON space.id = operation.space
+      LEFT JOIN tern.operation_bytes AS held
+        ON held.space = operation.space AND held.position = operation.position
+    ), parts AS (
+      SELECT space, dropped_ms IS NULL AS is_counted, sum(length(part.bytes))::bigint AS length
+      FROM tern.snapshot AS snapshot
+      JOIN tern.snapshot_part AS part ON part.snapshot = snapshot.id GROUP BY 1, 2
+    )
+    SELECT 'bytes of ' || name FROM tern.space AS space WHERE space.bytes <>
+      coalesce((SELECT sum(length) FROM stored WHERE space = id AND is_counted), 0)
+      + coalesce((SELECT sum(length) FROM parts WHERE space = id AND is_counted), 0)
+    UNION ALL SELECT 'kept bytes of ' || name FROM tern.space AS space WHERE kept_bytes <>
+      coalesce((SELECT sum(length) FROM stored WHERE space = id AND NOT is_counted), 0)
+      + coalesce((SELECT sum(length) FROM parts WHERE space = id AND NOT is_counted), 0)
+    UNION ALL SELECT 'head of ' || encode(author, 'hex') FROM tern.head AS head
+      WHERE (operations, bytes) IS DISTINCT FROM (
+        SELECT (count(*), coalesce(sum(length), 0)::bigint) FROM stored
+        WHERE stored.space = head.space AND stored.author = head.author AND sequence > 0
+          AND is_counted)
+    UNION ALL SELECT 'positions of ' || name FROM tern.space AS space WHERE position <>
+      (SELECT count(*) FROM tern.operation WHERE operation.space = id)
+    """
+  #else
+  init() throws {}
+
+  func open() throws -> any SpaceStore { preconditionFailure("built without PostgreSQL") }
+  #endif
+}
+#endif
