@@ -387,9 +387,17 @@ struct NotedRow {
     if count == 0 { return nil }
     let update = rowChange(.update, life: state.life)
     if sql.shape.deletes.keepsContent { begin(update, in: &state) }
-    encodeUpdate(&state, isWhole: count == sql.shape.columns.count)
+    let isWhole = count == sql.shape.columns.count && (isNew || travelsAsInsert)
+    encodeUpdate(&state, isWhole: isWhole)
     settle(update, in: &state)
     return state
+  }
+
+  /// Whether a row that is written whole is as if it was created now. Not where rows rival for a
+  /// place, which is the earlier one's, nor where one column is all that there is to update.
+  private var travelsAsInsert: Bool {
+    if case .inserted = note { return true }
+    return sql.shape.uniques.isEmpty && sql.shape.columns.count > 1
   }
 
   /// A row whose every column was written, e.g. by REPLACE, travels as an insert into the same

@@ -32,6 +32,7 @@ extension InboxWriter {
     if !isThere {
       _ = try release(&content, of: key, sql, Settlement(transaction, writers: [:]).parents)
     }
+    content = try RivalSearch(writer: writer).folded(content, into: key)
     let names = content.keys.sorted()
     try write(
       isThere ? sql.update(names) : sql.upsert(names), values + names.map { content[$0]! }, sql)
@@ -126,7 +127,8 @@ extension InboxWriter {
         "the row in “\(sql.shape.name)” that it refers to is deleted, and nothing is kept of it; "
           + "insert that again, and this one is shown by itself")
     }
-    let content = sql.shape.present(kept)
+    let content = try RivalSearch(writer: settlement.writer(sql)).folded(
+      sql.shape.present(kept), into: reference.key)
     let names = content.keys.sorted()
     let key = try reference.key.withUnsafeBytes { try PackedKey.values($0) }
     do {

@@ -23,6 +23,16 @@ struct RivalSearch {
       .min { $0.creation < $1.creation }?.key
   }
 
+  /// What is written of a row, as the app would write it, so that its table takes it where rows are
+  /// folded: it points to the row that has its place. The seal sees to which of them it should be.
+  func folded(_ content: [String: SQLiteValue], into key: [UInt8]) throws -> [String: SQLiteValue] {
+    guard sql.shape.pointer != nil,
+      let winner = try winner(
+        over: key, content: (writer.read(key) ?? [:]).merging(content) { $1 })
+    else { return content }
+    return try content.merging(sql.shape.pointing(to: winner)) { $1 }
+  }
+
   fileprivate func rivals(of key: [UInt8], content: [String: SQLiteValue]) throws -> [[UInt8]] {
     let values = try sql.shape.values(key, content)
     var found: Set<[UInt8]> = []

@@ -59,7 +59,7 @@ extension KeptRows {
     // The file's own errors alone are its reader's.
     return try ReadOnlyFile(path: path).readChecked { file, check in
       Result {
-        try store.access.write { transaction in
+        try store.sealing { transaction in
           _ = try Seal.run(in: transaction)
           var restored: RestoredRows?
           try transaction.connection.inSavepoint {

@@ -80,7 +80,7 @@ extension RevertPass {
     in store: SQLiteReplicaStore, _ author: ReplicaID, _ start: Start, isPreview: Bool
   ) throws -> RevertedOperations {
     try store.seal()
-    return try store.access.write { transaction in
+    return try store.sealing { transaction in
       _ = try Seal.run(in: transaction)
       guard let index = transaction.authors.index(of: author) else {
         throw ReplicaError(

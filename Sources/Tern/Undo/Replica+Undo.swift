@@ -43,7 +43,7 @@ extension SQLiteReplicaStore {
   /// ``Replica/undo()`` on the caller's thread.
   package func undo() throws -> UndoneOperation? {
     try seal()
-    return try access.write { transaction in
+    return try sealing { transaction in
       _ = try Seal.run(in: transaction)
       var search = UndoSearch(transaction.authorTable.own.merged)
       return try search.next(in: transaction)?.takeBack(in: transaction).0

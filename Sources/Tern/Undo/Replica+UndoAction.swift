@@ -48,7 +48,7 @@ extension SQLiteReplicaStore {
     joining action: (Database, [UndoableRow]) throws -> Action?
   ) throws -> [UndoneOperation] {
     try seal()
-    return try access.write { transaction in
+    return try sealing { transaction in
       _ = try Seal.run(in: transaction)
       var search = UndoSearch(transaction.authorTable.own.merged)
       var undone: [UndoneOperation] = []

@@ -193,25 +193,14 @@ struct UndoWriter {
         + "“\(write.row.sql.shape.name)”, which was to be written")
   }
 
-  /// The same of a row that collides where rows are folded: it points to the one that has its
-  /// place. The seal sees to which of them it should be.
+  /// The same of a row that collides where rows are folded.
   private func folded(_ write: Write) throws -> Write {
-    guard write.row.sql.shape.pointer != nil else { return write }
-    let writer = try TableWriter(transaction, write.row.sql, hasHeld: true)
+    let search = RivalSearch(
+      writer: try TableWriter(transaction, write.row.sql, hasHeld: true))
     let key = write.row.id.key
-    func pointing(_ content: [String: SQLiteValue], over shown: [String: SQLiteValue] = [:]) throws
-      -> [String: SQLiteValue]
-    {
-      guard
-        let winner = try RivalSearch(writer: writer).winner(
-          over: key, content: shown.merging(content) { $1 })
-      else { return content }
-      return try content.merging(writer.sql.shape.pointing(to: winner)) { $1 }
-    }
     switch write.write {
-    case .insert(let content): return (.insert(try pointing(content)), write.row)
-    case .update(let content):
-      return (.update(try pointing(content, over: writer.read(key) ?? [:])), write.row)
+    case .insert(let content): return (.insert(try search.folded(content, into: key)), write.row)
+    case .update(let content): return (.update(try search.folded(content, into: key)), write.row)
     case .delete: return write
     }
   }

@@ -98,6 +98,45 @@ struct InboxFoldTests {
     #expect(try a.tagLines == ["2 Meals -"])
   }
 
+  @Test func `a name that lost is restored row by row, and the group is together again`() throws {
+    let (a, b) = try Fold.devices()
+    try a.commit("UPDATE tag SET name = 'lunch'")
+    try delay(b, after: a)
+    try b.commit("UPDATE tag SET name = 'dinner'")
+    try meetTwice(a, b)
+    #expect(try a.tagLines == ["1 dinner -", "2 dinner 1"])
+    for device in [a, b] {
+      let lost = try device.inbox.filter { $0.kind == .lastWriter }
+      for entry in lost { try device.store.restore(entry) }
+      if lost.isEmpty { continue }
+      #expect(lost.count == 2)
+      #expect(try device.tagLines == ["1 lunch -", "2 lunch 1"])
+    }
+    try meetTwice(a, b)
+    #expect(try a.tagLines == ["1 lunch -", "2 lunch 1"])
+    try expectEqual(a, b, "tag", "use")
+  }
+
+  @Test func `a group that a delete took is restored row by row`() throws {
+    let (a, b) = try Fold.devices()
+    try a.commit("UPDATE tag SET color = 'green'")
+    try delay(b, after: a)
+    try b.commit("DELETE FROM tag")
+    try meetTwice(a, b)
+    #expect(try a.tagLines.isEmpty && b.tagLines.isEmpty)
+    let lost = try (a.inbox + b.inbox).filter { $0.kind == .deleteWins }
+    #expect(Set(lost.map(\.key)) == [["1"], ["2"]])
+    let device = try a.inbox.contains { $0.kind == .deleteWins } ? a : b
+    for entry in try device.inbox where entry.kind == .deleteWins {
+      try device.store.restore(entry)
+    }
+    #expect(try device.tagLines == ["1 meals -", "2 Meals 1"])
+    try meetTwice(a, b)
+    #expect(try a.tagLines == ["1 meals -", "2 Meals 1"])
+    #expect(try a.column("SELECT color FROM tag") == ["green", "green"])
+    try expectEqual(a, b, "tag", "use")
+  }
+
   @Test func `explain, an inspection and the doctor say it of a file without the app`() throws {
     try withTemporaryFolder { folder in
       let path = "\(folder)/app.sqlite"

@@ -303,4 +303,30 @@ struct FoldTests {
     try a.store.seal()
     #expect(try Self.findings(a).isEmpty)
   }
+
+  private static let bareTags = """
+    CREATE TABLE tag (id TEXT NOT NULL PRIMARY KEY, name TEXT, sameAs TEXT);
+    CREATE UNIQUE INDEX tag_name ON tag (name) WHERE sameAs IS NULL;
+    """
+
+  /// Every column that travels is written then, as a REPLACE does it too.
+  @Test func `who was first stays it, however often the group is renamed`() throws {
+    let (a, b) = try Device.pair(SyncSchema(version: 1, tables: [tagTable]), Self.bareTags)
+    try a.commit("INSERT INTO tag VALUES ('9', 'meals', NULL)")
+    try delay(b, after: a)
+    try b.commit("INSERT INTO tag VALUES ('1', 'meals', NULL)")
+    try meetTwice(a, b)
+    for (device, name) in [(a, "lunch"), (b, "dinner"), (a, "supper")] {
+      try device.commit("UPDATE tag SET name = '\(name)' WHERE id = '9' OR sameAs = '9'")
+      try meetTwice(a, b)
+      #expect(try a.tags == [row("1", name, "9"), row("9", name, nil)])
+      #expect(try a.tags == b.tags)
+    }
+    try a.commit("UPDATE tag SET name = 'here'")
+    try delay(b, after: a)
+    try b.commit("UPDATE tag SET name = 'there'")
+    try meetTwice(a, b)
+    #expect(try Set((a.inbox + b.inbox).map(\.kind)) == [.folded, .lastWriter])
+    #expect(try a.tags == [row("1", "there", "9"), row("9", "there", nil)])
+  }
 }

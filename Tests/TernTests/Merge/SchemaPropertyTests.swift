@@ -15,9 +15,9 @@ struct SchemaPropertyTests {
 
   #if Rehearsal
   @Test(arguments: Planted.ofSchemas)
-  func `a planted bug is caught within two hundred seeds`(_ bug: Planted) async throws {
+  func `a planted bug is caught within five hundred seeds`(_ bug: Planted) async throws {
     var caught: UInt64?
-    for seed in try Rehearsal.seeds(1...200, catching: bug.rawValue) where caught == nil {
+    for seed in try Rehearsal.seeds(1...500, catching: bug.rawValue) where caught == nil {
       do {
         try await Planted.throughout(bug) { try await DrawnWorld(seed: seed).run() }
       } catch let violation as DrawnWorld.Violation {
