@@ -100,6 +100,32 @@ struct GuestFoldTests {
     try expectEqual(a, b, "tag", "use")
   }
 
+  @Test func `rows that nothing kept apart are folded once a migration points some to others`()
+    throws
+  {
+    let loose = Fold.table.replacing(", sameAs TEXT", with: "") + Fold.uses
+    var devices = try [1, 2].map {
+      try Device(
+        DatabaseQueue(), Fold.schema(isFolding: false), id: $0, migrator: .steps([loose]))
+    }
+    try Fold.fill(devices[0], devices[1])
+    #expect(try devices[0].column("SELECT id FROM tag ORDER BY id") == ["1", "2"])
+    // It chooses the later of the two.
+    let steps = [
+      loose, "ALTER TABLE tag ADD COLUMN sameAs TEXT",
+      "UPDATE tag SET sameAs = '2' WHERE id = '1'", Fold.index,
+    ]
+    for index in devices.indices {
+      devices[index] = try Device(
+        devices[index].database, Fold.schema(2), id: 98 + UInt64(index), migrator: .steps(steps))
+      #expect(try devices[index].tagLines == ["1 meals -", "2 Meals 1"])
+      #expect(try devices[index].inbox.map(\.kind) == [.folded])
+    }
+    try meetTwice(devices[0], devices[1])
+    try expectEqual(devices[0], devices[1], "tag", "use")
+    for device in devices { try expectHealthy(device) }
+  }
+
   @Test func `eraseDatabaseOnSchemaChange erases the pointers, and they come back`() throws {
     let (first, b) = try Fold.devices()
     var migrator = DatabaseMigrator.steps([Fold.table + Fold.index + Fold.uses + "SELECT 1"])

@@ -268,6 +268,59 @@ struct HouseholdTests {
     #expect(try home.ann.column("SELECT id FROM tag WHERE name = 'dairy'") == ["b-dairy"])
   }
 
+  @Test func `a tag that was read before the merge names its group, and is joined with another`()
+    async throws
+  {
+    let home = try Home(.pairs, [0, 1, 2])
+    try fill(home)
+    let stale = try await home.ben.database.read { try Tag.fetchOne($0, key: "b-dairy") }
+    let dairy = try #require(stale)
+    try await home.sync()
+    try await home.ben.database.write { db in
+      #expect(try dairy.request(for: Tag.items).fetchCount(db) == 0)
+      #expect(try dairy.current.fetchAll(db).map(\.id) == ["a-dairy"])
+      // Milk has Ann's row of the two.
+      #expect(try !ItemTag(item: "a-milk", tag: dairy.id).delete(db))
+      try dairy.remove(from: #require(try Item.fetchOne(db, key: "a-milk")), in: db)
+      let party = try #require(try Tag.fetchOne(db, key: "b-party"))
+      #expect(throws: DatabaseError.self) { try party.rename(to: "Dairy", in: db) }
+      try party.join(dairy, in: db)
+    }
+    try await home.expect(
+      """
+      Groceries
+        Bread (Ben)
+        Milk (Ann) #urgent
+      Packing
+        Passport #urgent
+      Party
+        Cake #dairy
+      Tags: dairy, urgent
+      Inbox:
+        displaced list groceries, see list 'a1'
+        folded tag Dairy, see tag 'a-dairy'
+        folded tag Urgent, see tag 'a-urgent'
+        folded tag dairy, see tag 'a-dairy'
+        parentMissing item Cheese, see list 'b1'
+        parentMissing itemTag b-cheese b-dairy, see item 'b-cheese'
+      """)
+    // Whichever of the rows is the winner by then.
+    try await home.ann.replica.write { db in
+      let urgent = try #require(try Tag.fetchOne(db, key: "t-urgent"))
+      try dairy.join(urgent, in: db)
+      #expect(try Tag.shown.fetchCount(db) == 1)
+    }
+    try await home.sync()
+    for device in home.devices {
+      let items = try await device.database.read { db in
+        let tag = try Tag.shown.fetchOne(db)
+        #expect(tag?.name == "urgent")
+        return try tag?.request(for: Tag.items).fetchAll(db).map(\.title).sorted()
+      }
+      #expect(items == ["Cake", "Milk", "Passport"])
+    }
+  }
+
   /// Its item is in no table meanwhile, so that `foreign_key_check` and the doctor name it.
   @Test func `a local row of an item that is kept out waits for it`() async throws {
     let home = try Home(.pairs, [0, 1, 2])

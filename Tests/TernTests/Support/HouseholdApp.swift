@@ -83,17 +83,9 @@ extension DatabaseMigrator {
           """)
     }
     migrator.registerMigration("tags") { db in
+      try createTags(in: db)
       try db.execute(
         sql: """
-          CREATE TABLE tag (
-            id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, sameAs TEXT);
-          CREATE UNIQUE INDEX tag_name ON tag (name) WHERE sameAs IS NULL;
-
-          CREATE TABLE itemTag (
-            item TEXT NOT NULL REFERENCES item ON DELETE CASCADE,
-            tag TEXT NOT NULL REFERENCES tag ON DELETE CASCADE,
-            PRIMARY KEY (item, tag));
-
           CREATE VIEW shownTag AS
             SELECT DISTINCT u.item, coalesce(t.sameAs, t.id) AS tag
             FROM itemTag AS u JOIN tag AS t ON t.id = u.tag;
@@ -116,6 +108,23 @@ extension DatabaseMigrator {
   }
 }
 
+/// A part of a migration.
+func createTags(in db: Database) throws {
+  try db.create(table: "tag") { table in
+    table.primaryKey("id", .text)
+    table.column("name", .text).notNull().collate(.nocase)
+    table.column("sameAs", .text)
+  }
+  try db.create(
+    index: "tag_name", on: "tag", columns: ["name"], options: .unique,
+    condition: Tag.Columns.sameAs == nil)
+  try db.create(table: "itemTag") { table in
+    table.column("item", .text).notNull().references("item", onDelete: .cascade)
+    table.column("tag", .text).notNull().indexed().references("tag", onDelete: .cascade)
+    table.primaryKey(["item", "tag"])
+  }
+}
+
 /// The view, which has each tag of an item once.
 struct ShownTag: TableRecord {
   static let item = belongsTo(Item.self, using: ForeignKey(["item"]))
@@ -134,10 +143,14 @@ extension Tag {
   /// Each tag once.
   static let shown = filter(Columns.sameAs == nil)
 
-  /// The rows that count as this shown tag, itself too.
+  /// All rows that count as one tag with this one, itself too.
   var rows: QueryInterfaceRequest<Tag> {
-    Tag.filter(Columns.id == id || Columns.sameAs == id)
+    let winner = Tag.filter(Columns.id == id).select(Columns.sameAs ?? Columns.id)
+    return Tag.filter(winner.contains(Columns.id) || winner.contains(Columns.sameAs))
   }
+
+  /// The one of them that is shown.
+  var current: QueryInterfaceRequest<Tag> { rows.filter(Columns.sameAs == nil) }
 }
 
 struct TaggedItem: Decodable, FetchableRecord {
@@ -154,6 +167,19 @@ extension Tag {
 
   func deleteAll(in db: Database) throws {
     _ = try rows.deleteAll(db)
+  }
+
+  /// Makes one tag of two, under the other's name.
+  func join(_ other: Tag, in db: Database) throws {
+    guard let other = try other.current.fetchOne(db) else { return }
+    _ = try rows.filter(Columns.id != other.id)
+      .updateAll(db, Columns.name.set(to: other.name), Columns.sameAs.set(to: other.id))
+  }
+
+  /// Takes the tag off an item.
+  func remove(from item: Item, in db: Database) throws {
+    _ = try ItemTag.filter(Column("item") == item.id)
+      .filter(rows.select(Columns.id).contains(Column("tag"))).deleteAll(db)
   }
 }
 
