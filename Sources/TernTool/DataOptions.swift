@@ -5,13 +5,54 @@ import TernServer
 
 /// Where the server's data is: the same for every subcommand.
 struct DataOptions: ParsableArguments {
-  @Option(help: "The server's data file. 'serve' and 'token create' make one if there is none.")
+  @Option(
+    help: ArgumentHelp(
+      "The server's data: a file, or the address of a PostgreSQL database.",
+      discussion: "'serve' and 'token create' make a file if there is none. An address begins with "
+        + "postgresql://, and names a passfile in place of a password."))
   var data: String
 
-  func open(checkpoints: Bool) throws -> SQLiteSpaceStore {
-    var generator = SystemRandomNumberGenerator()
-    return try SQLiteSpaceStore(path: data, using: &generator, checkpoints: checkpoints)
+  @Option(help: "The schema of the database that has the server's tables.")
+  var schema = "tern"
+
+  /// Whether it is the address of a database.
+  var isDatabase: Bool {
+    data.hasPrefix("postgresql://") || data.hasPrefix("postgres://")
   }
+
+  func validate() throws {
+    guard isDatabase, let address = URLComponents(string: data) else { return }
+    let settings = address.queryItems?.map(\.name) ?? []
+    guard address.password == nil, !settings.contains("password") else {
+      throw ValidationError(
+        "--data has a password, which every user of this machine sees in the list of processes; "
+          + "write it into a file that you alone can read, and name that: passfile=FILE")
+    }
+  }
+
+  func open(checkpoints: Bool) throws -> OpenedData {
+    var generator = SystemRandomNumberGenerator()
+    guard isDatabase else {
+      let store = try SQLiteSpaceStore(path: data, using: &generator, checkpoints: checkpoints)
+      return OpenedData(store: store) {
+        // What is committed is durable, whatever closing says.
+        try? store.close()
+      }
+    }
+    #if PostgreSQL
+    let store = try PostgreSQLSpaceStore(data, schema: schema, using: &generator)
+    return OpenedData(store: store) { store.close() }
+    #else
+    throw ValidationError(
+      "this tern was built without PostgreSQL; build it with --traits PostgreSQL")
+    #endif
+  }
+}
+
+/// A store, and how access to it ends.
+struct OpenedData {
+  let store: any SpaceStore
+  let close: () -> Void
 }
 
 /// Thrown for a data file that isn't there, by commands that only look.
@@ -20,19 +61,18 @@ struct AbsentFile: Error, CustomStringConvertible {
   var description: String { "there is no file \(path); 'tern token create' makes one" }
 }
 
-/// Runs `body` with a service over the data file, beside a server that may have it open.
+/// Runs `body` with a service over the data, beside a server that may have it open.
 ///
 /// - Parameter checkpoints: whether to move the log into the file, where no server does.
 func withVisitingService(
   _ options: DataOptions, mayCreate: Bool = false, checkpoints: Bool = false,
   _ body: (SpaceService) throws -> Void
 ) throws {
-  guard mayCreate || FileManager.default.fileExists(atPath: options.data) else {
-    throw AbsentFile(path: options.data)
-  }
-  let store = try options.open(checkpoints: checkpoints)
-  defer { try? store.close() }
-  try body(SpaceService(store: store, clock: .system))
+  guard mayCreate || options.isDatabase || FileManager.default.fileExists(atPath: options.data)
+  else { throw AbsentFile(path: options.data) }
+  let data = try options.open(checkpoints: checkpoints)
+  defer { data.close() }
+  try body(SpaceService(store: data.store, clock: .system))
 }
 
 /// - Throws: `ValidationError` for a space that isn't there.

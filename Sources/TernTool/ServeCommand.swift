@@ -8,7 +8,7 @@ import TernServer
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
-    abstract: "Serve the spaces of a data file until SIGTERM or SIGINT.",
+    abstract: "Serve the spaces of a data file or database until SIGTERM or SIGINT.",
     discussion: "It speaks plain HTTP. Put a proxy with TLS before it, or keep it on this machine.")
 
   @OptionGroup var options: DataOptions
@@ -54,13 +54,14 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     CrashPoint.armFromEnvironment()
-    let lock = try ServingLock(dataPath: options.data)
-    defer { lock.release() }
-    let store = try options.open(checkpoints: true)
-    defer { try? store.close() }
+    // Any number of processes serve a database, and one a file.
+    let lock = options.isDatabase ? nil : try ServingLock(dataPath: options.data)
+    defer { lock?.release() }
+    let data = try options.open(checkpoints: true)
+    defer { data.close() }
     var logger = Logger(label: "tern") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = .warning
-    if let complaint = SQLiteSpaceStore.complaint(of: options.data) {
+    if !options.isDatabase, let complaint = SQLiteSpaceStore.complaint(of: options.data) {
       logger.warning("\(complaint)", metadata: ["file": "\(options.data)", "try": "chmod 600"])
     }
     var limits = ServerLimits()
@@ -70,8 +71,9 @@ struct ServeCommand: AsyncParsableCommand {
     limits.diskReserveBytes = reserveBytes
     limits.processorPerToken = .seconds(processorPerToken)
     let service = SpaceService(
-      store: store, clock: .system, limits: limits, disk: .holding(options.data))
-    try prepareDisk(service, logger)
+      store: data.store, clock: .system, limits: limits,
+      disk: options.isDatabase ? .unlimited : .holding(options.data))
+    if !options.isDatabase { try prepareDisk(service, logger) }
     var server = TernServerApplication(service: service, host: host, port: port, logger: logger)
     server.onListening = { [host] port in
       let name = host.contains(":") ? "[\(host)]" : host

@@ -21,7 +21,8 @@ struct SpaceDeleteCommand: AsyncParsableCommand {
     let name = try SpaceName(space)
     // The log of a long removal would grow where no server writes it back.
     let isThere = FileManager.default.fileExists(atPath: options.data)
-    let lock = yes && isThere ? try? ServingLock(dataPath: options.data) : nil
+    let lock =
+      yes && isThere && !options.isDatabase ? try? ServingLock(dataPath: options.data) : nil
     defer { lock?.release() }
     try withVisitingService(options, checkpoints: lock != nil) { service in
       try checkIsThere(name, service)

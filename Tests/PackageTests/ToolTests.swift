@@ -16,8 +16,10 @@ struct ToolTests {
     #expect(places.contains(where: FileManager.default.isExecutableFile))
   }
 
-  @Test(.enabled(if: isCI, "only where CI is set is nothing to be skipped"))
-  func `no suite is skipped for want of a database`() {
-    #expect(ProcessInfo.processInfo.environment["TERN_POSTGRESQL"] != nil)
+  @Test(
+    .enabled(if: isCI, "only where CI is set is nothing to be skipped"),
+    arguments: ["TERN_POSTGRESQL", "TERN_PGBOUNCER"])
+  func `no suite is skipped for want of a database`(_ name: String) {
+    #expect(ProcessInfo.processInfo.environment[name] != nil)
   }
 }

@@ -36,7 +36,7 @@ package enum Planted: String, CaseIterable, Sendable {
   case heldNotWoken
   /// A row that lost its place in a UNIQUE index is not in the inbox.
   case displacedUnlisted
-  /// Behind a page of one operation nothing is looked at that waits.
+  /// Behind a page that writes to one table nothing is looked at that waits.
   case pageUnsettled
   /// The rows that a REPLACE removes through a UNIQUE index are not noted.
   case replaceUnnoted
@@ -194,6 +194,10 @@ package enum Planted: String, CaseIterable, Sendable {
   case leaseForged
   /// A stranger's report of the state of another member's replica is taken.
   case reportForged
+  /// A push reads a space's row and does not lock it.
+  case headUnlocked
+  /// A COMMIT that came back with a warning is acknowledged.
+  case commitUnclear
   /// A device loads a snapshot without the check of what it would take away.
   case loadUnchecked
 
@@ -228,6 +232,8 @@ package enum Planted: String, CaseIterable, Sendable {
   package static let ofLocalChildren: [Planted] = [.localCascadeEarly]
   /// Those of a server that its own tests catch: no simulated space is full.
   package static let ofServers: [Planted] = [.quotaPacked]
+  /// Those of a store that several processes use: the simulation's is its own process's.
+  package static let ofStores: [Planted] = [.headUnlocked, .commitUnclear]
   /// Those of a device that its own tests catch: a simulated server gives nothing that it has not
   /// looked into.
   package static let ofDevices: [Planted] = [.loadUnchecked]

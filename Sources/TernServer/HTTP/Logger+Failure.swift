@@ -12,6 +12,9 @@ extension Logger {
       metadata["message"] = "\(error.message ?? "")"
     }
     if let error = error as? StoreError { metadata["message"] = "\(error.message)" }
+    #if PostgreSQL
+    if let error = error as? PostgreSQLError { metadata["message"] = "\(error)" }
+    #endif
     self.error(message, metadata: metadata)
   }
 }

@@ -46,8 +46,11 @@ final class PositionBoard: Sendable {
 
   func publish(_ position: UInt64, of space: SpaceName) {
     // Outside the lock: a listener that ends at this moment asks for it.
-    for listener in all(of: space) { listener.offer(position) }
+    for listener in all(of: space) { listener.advance(to: position) }
   }
+
+  /// To which spaces somebody listens.
+  var spaces: [SpaceName] { listeners.withLock { Array($0.spaces.keys) } }
 
   /// Ends the streams of a space.
   func finish(_ space: SpaceName) {

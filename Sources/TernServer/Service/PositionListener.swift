@@ -18,6 +18,15 @@ final class PositionListener: Sendable {
     }
   }
 
+  /// The same, where it is news.
+  func advance(to position: UInt64) {
+    newest.withLock {
+      guard position > $0 else { return }
+      $0 = position
+      continuation.yield(position)
+    }
+  }
+
   /// Wakes the reader without news.
   func remind() { offer(0) }
 

@@ -78,10 +78,20 @@ public struct SpaceService: Sendable {
 
   /// The newest position of a space, now and whenever it grows. A slow reader gets only the last.
   ///
-  /// Growth is told by this service and its copies; a push in another process isn't.
+  /// Growth is told by this service and its copies. Of a push by another process
+  /// ``tellOtherProcesses()`` tells.
   /// - Throws: ``RemoteError`` with `unavailable` when there are too many streams.
   public func positions(of space: SpaceName) throws -> AsyncStream<UInt64> {
     try listen(to: space).positions
+  }
+
+  /// Tells whoever listens how far other processes have brought their spaces, by one query.
+  ///
+  /// Returns whether there can be other processes.
+  func tellOtherProcesses() throws -> Bool {
+    guard let positions = try store.positionsByAnyProcess(of: board.spaces) else { return false }
+    for (space, position) in positions { board.publish(position, of: space) }
+    return true
   }
 
   /// The listener is there before the position is read, so that no push falls between the two.

@@ -21,6 +21,10 @@ public protocol SpaceStore: Sendable {
   /// The newest position of a space alone; zero for a space that doesn't exist.
   func position(of space: SpaceName) throws -> UInt64
 
+  /// The same of several spaces, without those that don't exist. How a server learns of other
+  /// processes' pushes; `nil` where there are none.
+  func positionsByAnyProcess(of spaces: [SpaceName]) throws -> [SpaceName: UInt64]?
+
   /// Operations that follow `position` and are not by `excluded`, seen at one moment.
   ///
   /// - Parameters:
@@ -88,6 +92,9 @@ public protocol SpaceStore: Sendable {
 extension SpaceStore {
   /// One at a time.
   public var concurrentUpdates: Int { 1 }
+
+  /// One process serves it.
+  public func positionsByAnyProcess(of spaces: [SpaceName]) -> [SpaceName: UInt64]? { nil }
 }
 
 /// A space whose head is locked. What a transaction wrote is what it reads afterwards, but for

@@ -6,11 +6,12 @@ import Testing
 
 /// The stores that every conformance test runs on.
 enum StoreKind: CaseIterable, CustomTestStringConvertible {
-  case memory, sqlite, postgreSQL
+  case memory, sqlite, postgreSQL, pgBouncer
 
   /// PostgreSQL where there is one.
   static var allCases: [StoreKind] {
     [.memory, .sqlite] + (TestDatabase.address == nil ? [] : [.postgreSQL])
+      + (TestDatabase.poolAddress == nil ? [] : [.pgBouncer])
   }
 
   var testDescription: String {
@@ -18,6 +19,7 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
     case .memory: "memory"
     case .sqlite: "SQLite"
     case .postgreSQL: "PostgreSQL"
+    case .pgBouncer: "PostgreSQL behind PgBouncer"
     }
   }
 
@@ -30,8 +32,8 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
       let folder = try TemporaryFolder()
       let store = try openStore(folder.path("server.tern"))
       return StoreUnderTest(store: store, examination: Examination(of: store, in: folder))
-    case .postgreSQL:
-      let database = try TestDatabase()
+    case .postgreSQL, .pgBouncer:
+      let database = try TestDatabase(behindPool: self == .pgBouncer)
       return StoreUnderTest(
         store: try database.open(), examination: database)
     }

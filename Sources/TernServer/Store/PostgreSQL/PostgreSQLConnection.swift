@@ -1,6 +1,7 @@
 #if PostgreSQL
 import CPostgreSQL
 import Foundation
+import TernCore
 
 /// One connection, used by one thread at a time. Statements are unnamed and run in no session of
 /// their own, so that a pool between may give each transaction another server's process.
@@ -11,6 +12,8 @@ final class PostgreSQLConnection {
   private let patience: Duration
   /// The first warning of the statement that runs.
   private var warning: String?
+  /// Of a rehearsal: what happens around each statement.
+  var probe: PostgreSQLProbe?
 
   /// - Throws: ``PostgreSQLError``.
   init(_ address: String, patience: Duration) throws {
@@ -51,20 +54,28 @@ final class PostgreSQLConnection {
     PQstatus(connection) == CONNECTION_OK && PQtransactionStatus(connection) == PQTRANS_IDLE
   }
 
+  /// The server's process, by which another connection can end this one.
+  var processID: Int32 { PQbackendPID(connection) }
+
   /// - Throws: ``PostgreSQLError``.
   @discardableResult
   func run(_ sql: String, _ values: [PostgreSQLValue] = []) throws -> PostgreSQLRows {
     warning = nil
+    try probe?(.sending, sql, self)
     try send(sql, values)
-    return try answer()
+    let rows = try answer()
+    try probe?(.answered, sql, self)
+    return rows
   }
 
   /// Runs statements in one round trip, none of which gives rows.
   ///
   /// - Throws: ``PostgreSQLError``.
   func run(script: String) throws {
+    try probe?(.sending, script, self)
     guard PQsendQuery(connection, script) == 1 else { throw lost() }
     _ = try answer()
+    try probe?(.answered, script, self)
   }
 
   /// Commits. What came back with a warning is not known to be stored: so answers a COMMIT whose
@@ -79,10 +90,12 @@ final class PostgreSQLConnection {
         throw PostgreSQLError(state: nil, message: "COMMIT was answered with \(command)")
       }
     } catch var error as PostgreSQLError {
-      error.isUnknown = error.state == nil || !isIdle
+      error.isUnknown = error.isOfConnection || !isIdle
       throw error
     }
-    if let warning { throw PostgreSQLError(state: nil, message: warning, isUnknown: true) }
+    if let warning, !Planted.isActive(.commitUnclear) {
+      throw PostgreSQLError(state: nil, message: warning, isUnknown: true)
+    }
   }
 
   // MARK: - Sending and waiting
@@ -159,4 +172,13 @@ final class PostgreSQLConnection {
       message: message.split(separator: "\n").first.map { String($0) } ?? "connection lost")
   }
 }
+
+/// Where a statement is that a rehearsal looks at.
+enum PostgreSQLMoment {
+  case sending, answered
+}
+
+/// Throws what the connection is to throw there.
+typealias PostgreSQLProbe =
+  @Sendable (PostgreSQLMoment, _ sql: String, PostgreSQLConnection) throws -> Void
 #endif

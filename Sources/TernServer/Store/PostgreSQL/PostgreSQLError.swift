@@ -14,6 +14,12 @@ public struct PostgreSQLError: Error, Hashable, Sendable {
   /// came.
   public internal(set) var isUnknown = false
 
+  /// The connection is gone, or the server ended it: classes 08 and 57P, and what waited too long
+  /// inside a transaction.
+  var isOfConnection: Bool {
+    state.map { $0.hasPrefix("08") || $0.hasPrefix("57P") || $0 == "25P03" } ?? true
+  }
+
   /// Serialization failures and deadlocks: the same transaction can succeed when it is run again.
   var isRepeatable: Bool { state == "40001" || state == "40P01" }
 }

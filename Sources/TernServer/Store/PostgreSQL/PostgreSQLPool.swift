@@ -6,7 +6,7 @@ import Foundation
 final class PostgreSQLPool: @unchecked Sendable {
   private let address: String
   private let patience: Duration
-  private let prepare: (PostgreSQLConnection) throws -> Void
+  private let prepare: @Sendable (PostgreSQLConnection) throws -> Void
   /// Guards what follows.
   private let condition = NSCondition()
   private var idle: [PostgreSQLConnection] = []
@@ -36,12 +36,11 @@ final class PostgreSQLPool: @unchecked Sendable {
     return try body(connection)
   }
 
-  /// Closes those that nobody uses. Returns whether there were any.
-  func forgetIdle() -> Bool {
+  /// Closes those that nobody uses.
+  func forgetIdle() {
     condition.withLock {
       left += idle.count
-      defer { idle = [] }
-      return !idle.isEmpty
+      idle = []
     }
   }
 

@@ -38,6 +38,19 @@ extension PostgreSQLSpaceStore {
     }
   }
 
+  public func positionsByAnyProcess(of spaces: [SpaceName]) throws -> [SpaceName: UInt64]? {
+    let rows = try run(
+      "SELECT name, position FROM \(schema("space")) WHERE name = ANY($1)",
+      [.texts(spaces.map(\.text))])
+    var positions: [SpaceName: UInt64] = [:]
+    for row in 0..<rows.count {
+      let name = SpaceName(stored: rows[row].text(0)!)
+      // Whoever asks for the space is told what is wrong with it.
+      positions[name] = try? rows[row].position(1, of: "space")
+    }
+    return positions
+  }
+
   public func page(
     of space: SpaceName, after position: UInt64, excluding excluded: ReplicaID?,
     contentBytes: Int, operations: Int

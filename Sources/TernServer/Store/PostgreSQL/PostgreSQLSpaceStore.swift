@@ -25,8 +25,15 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   ///   - generator: draws the epoch of a new store.
   /// - Throws: ``StoreError`` where the database is none to keep a store in; ``PostgreSQLError``.
   /// - Source: https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING
-  public init(
+  public convenience init(
     _ address: String, schema: String = "tern", limits: PostgreSQLLimits = .init(),
+    using generator: inout some RandomNumberGenerator
+  ) throws {
+    try self.init(address, schema: schema, limits: limits, probe: nil, using: &generator)
+  }
+
+  init(
+    _ address: String, schema: String, limits: PostgreSQLLimits, probe: PostgreSQLProbe?,
     using generator: inout some RandomNumberGenerator
   ) throws {
     self.limits = limits
@@ -34,6 +41,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
     concurrentUpdates = limits.connections
     pool = PostgreSQLPool(address, connections: limits.connections, patience: limits.patience) {
       try PostgreSQLStanding($0).check()
+      $0.probe = probe
     }
     let (opening, new) = (
       PostgreSQLOpening(schema: self.schema, begin: limits.begin), Epoch.draw(using: &generator)
@@ -94,14 +102,18 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   /// Runs a transaction again that was a deadlock's victim or could not be serialized, or for which
   /// there was a connection that had died in the pool: of neither anything is stored.
   private func repeating<Value>(_ body: () throws -> Value) throws -> Value {
+    var hasLost = false
     for _ in 0..<limits.repetitions {
       do {
         return try body()
       } catch let error as PostgreSQLError where error.isRepeatable {
         continue
-      } catch let error as PostgreSQLError where error.state == nil && !error.isUnknown {
-        // The others are of the same server.
-        guard pool.forgetIdle() else { throw error }
+      } catch let error as PostgreSQLError
+        where error.isOfConnection && !error.isUnknown && !hasLost
+      {
+        // The others in the pool are of the same server.
+        pool.forgetIdle()
+        hasLost = true
       }
     }
     return try body()

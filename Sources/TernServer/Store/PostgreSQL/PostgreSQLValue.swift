@@ -36,6 +36,10 @@ struct PostgreSQLValue {
     .init(array: .integer, values.map(\.bigEndianBytes))
   }
 
+  static func texts(_ values: [String]) -> Self {
+    .init(array: .text, values.map { Array($0.utf8) })
+  }
+
   static func byteStrings(_ values: [[UInt8]]) -> Self { .init(array: .bytes, values) }
 
   /// One dimension, counted from 1.

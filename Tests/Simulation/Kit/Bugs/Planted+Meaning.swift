@@ -40,6 +40,8 @@ extension Planted {
     case .lossKeepsID: "what a remote lost is followed by more under the id that it knew"
     case .digestByNumber: "two replicas' digests of one state differ"
     case .loadUnchecked: "a device loads a snapshot without the check of what it would take away"
+    case .headUnlocked: "a push reads a space's row and does not lock it"
+    case .commitUnclear: "a COMMIT that came back with a warning is acknowledged"
     case .quotaPacked: "what a quota counts of a push is what it was packed to"
     case .tokenOpensAll: "a token opens every space"
     case .strangerWrites: "whoever pushes can write in a claimed author's name"

@@ -1,0 +1,71 @@
+#if PostgreSQL && Rehearsal
+@_spi(Rehearsal) import TernCore
+import Testing
+
+@testable import TernServer
+
+@Suite(
+  "PostgreSQL: planted bugs",
+  .enabled(if: TestDatabase.address != nil, "script/test starts a database"))
+struct PostgreSQLPlantedTests {
+  private let database: TestDatabase
+
+  init() throws { database = try TestDatabase() }
+
+  /// Whether a push goes through in the middle of another one.
+  private func goesThrough(_ bug: Planted?) throws -> Bool {
+    let (one, two) = (
+      try database.open(), try database.open { $0.lockTimeout = .milliseconds(30) }
+    )
+    let clock = HandClock()
+    var (ada, bob) = (Author(1), Author(2))
+    let service = SpaceService(store: two, clock: clock.clock)
+    _ = try service.push(ada.write(count: 1), to: .home)
+    var isThrough = false
+    let run = {
+      try one.update(.home) { _ in
+        isThrough = (try? service.push(bob.write(count: 1), to: .home)) != nil
+      }
+    }
+    if let bug { try Planted.with(bug) { try run() } } else { try run() }
+    _ = try one.removeSpace(.home)
+    return isThrough
+  }
+
+  @Test func `INV-03: a head that is not locked is caught`() throws {
+    #expect(try goesThrough(.headUnlocked))
+    #expect(try !goesThrough(nil))
+  }
+
+  /// So answers a COMMIT whose wait for a standby was cancelled.
+  @Test func `INV-03: a COMMIT with a warning is not acknowledged`() throws {
+    let store = try database.open()
+    let clock = HandClock()
+    let service = SpaceService(store: store, clock: clock.clock)
+    try database.run(
+      """
+      CREATE FUNCTION tern.warn() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE WARNING 'canceling wait'; RETURN NULL; END $$
+      """)
+    try database.run(
+      """
+      CREATE CONSTRAINT TRIGGER late AFTER INSERT ON tern.operation DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION tern.warn()
+      """)
+    var ada = Author(1)
+    let operations = ada.write(count: 1)
+    let error = #expect(throws: PostgreSQLError.self) {
+      try service.push(operations, to: .home)
+    }
+    #expect(error?.isUnknown ?? false)
+    // It was stored all the same, and the repeat says so.
+    #expect(try service.push(operations, to: .home).accepted == 0)
+    let more = ada.write(count: 1)
+    #expect(try Planted.with(.commitUnclear) { try service.push(more, to: .home) }.accepted == 1)
+  }
+
+  @Test func `each of them is looked for here`() {
+    #expect(Planted.ofStores == [.headUnlocked, .commitUnclear])
+  }
+}
+#endif
