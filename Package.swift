@@ -39,6 +39,7 @@ let package = Package(
     .library(name: "TernTesting", targets: ["TernTesting"]),
     .library(name: "TernTelemetry", targets: ["TernTelemetry"]),
     .library(name: "TernServer", targets: ["TernServer"]),
+    .library(name: "TernServerTesting", targets: ["TernServerTesting"]),
     .executable(name: "tern", targets: ["TernTool"]),
   ],
   traits: [
@@ -105,6 +106,12 @@ let package = Package(
         .product(name: "Hummingbird", package: "hummingbird", condition: server),
       ],
       swiftSettings: strict),
+    .target(
+      name: "TernServerTesting",
+      dependencies: [
+        "TernCore", "TernTesting", .target(name: "TernServer", condition: server),
+      ],
+      swiftSettings: strict),
     .executableTarget(
       name: "TernTool",
       dependencies: [
@@ -162,7 +169,9 @@ let package = Package(
       swiftSettings: testing),
     .testTarget(
       name: "TernServerTests",
-      dependencies: ["Tern", "TernCore", "TernServer", "TernTesting", "TernTool"],
+      dependencies: [
+        "Tern", "TernCore", "TernServer", "TernServerTesting", "TernTesting", "TernTool",
+      ],
       exclude: ["Fixtures"],
       swiftSettings: testing),
     .testTarget(

@@ -18,6 +18,7 @@ struct RoomTests {
     ] + system,
     "TernTelemetry": ["TernCore", "TernJobs", "Logging", "Metrics", "Synchronization"],
     "TernServer": ["TernCore", "TernDatabase", "GRDB"] + hummingbird + system,
+    "TernServerTesting": ["TernCore", "TernServer", "TernTesting"] + system,
     // The command stands above all rooms.
     "TernTool": ["Tern", "TernCore", "TernServer", "GRDB", "ArgumentParser", "Logging"] + system,
   ]

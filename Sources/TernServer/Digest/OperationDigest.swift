@@ -16,7 +16,8 @@ public struct OperationDigest: Hashable, Sendable {
     bytes = sha256(Array(id.utf8))
   }
 
-  package init(stored bytes: [UInt8]) {
+  /// The one whose ``bytes`` a store has kept.
+  public init(stored bytes: [UInt8]) {
     self.bytes = bytes
   }
 }
@@ -33,7 +34,8 @@ public struct ChainDigest: Hashable, Sendable {
     bytes = sha256((previous?.bytes ?? []) + digest.bytes)
   }
 
-  package init(stored bytes: [UInt8]) {
+  /// The one whose ``bytes`` a store has kept.
+  public init(stored bytes: [UInt8]) {
     self.bytes = bytes
   }
 

@@ -26,7 +26,7 @@ public struct MemberName: Hashable, Sendable {
   }
 
   /// A name that a store had accepted before.
-  package init(stored text: String) {
+  public init(stored text: String) {
     self.text = text
   }
 }

@@ -39,7 +39,7 @@ public struct SpaceName: Hashable, Sendable {
   }
 
   /// A name that a store had accepted before, whatever the limits are now.
-  package init(stored text: String) {
+  public init(stored text: String) {
     self.text = text
   }
 }

@@ -38,6 +38,11 @@ public struct UntrimmedOperations: Hashable, Sendable {
   public var trimmed: UInt64
   /// What a quota counts of it again: nothing of banned authors.
   public var counted: CountedOperations
+
+  public init(trimmed: UInt64, counted: CountedOperations) {
+    self.trimmed = trimmed
+    self.counted = counted
+  }
 }
 
 /// What a space whose head is locked still serves, and to whom.

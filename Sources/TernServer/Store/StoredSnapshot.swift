@@ -66,7 +66,8 @@ public struct PartDigest: Hashable, Sendable {
     bytes = sha256(part)
   }
 
-  package init(stored bytes: [UInt8]) {
+  /// The one whose ``bytes`` a store has kept.
+  public init(stored bytes: [UInt8]) {
     self.bytes = bytes
   }
 }

@@ -13,7 +13,8 @@ public struct TokenDigest: Hashable, Sendable {
     bytes = sha256(Array(token.utf8))
   }
 
-  package init(stored bytes: [UInt8]) {
+  /// The one whose ``bytes`` a store has kept.
+  public init(stored bytes: [UInt8]) {
     self.bytes = bytes
   }
 }

@@ -1,0 +1,123 @@
+#if Server
+import TernCore
+import TernServer
+import TernTesting
+
+/// Leases, marks, reports, quotas and deadlines.
+enum KeepingChecks {
+  static func checkLeases(_ space: StoreSpace) throws {
+    var a = StoreAuthor(1)
+    try space.append(a.next(3))
+    let (one, other) = (a.id, StoreAuthor(2).id)
+    let lease = Lease(position: 2, renewed: .at(1))
+    try space.update { transaction in
+      try transaction.set(lease, of: one)
+      try transaction.set(lease, of: other)
+    }
+    let moved = Lease(position: 3, renewed: .at(2))
+    try space.update { try $0.set(moved, of: other) }
+    let all = try space.update { try $0.leases() }
+    try requireEqual(.compactionIsUnseen, all, [one: lease, other: moved], "the leases")
+    for (replica, expected) in [(one, lease), (other, moved), (StoreAuthor(3).id, nil)] {
+      let found = try space.store.lease(of: replica, in: space.name)
+      try requireEqual(.compactionIsUnseen, found, expected, "the lease of \(replica)")
+    }
+    try space.update { transaction in
+      try transaction.set(nil, of: one)
+      try transaction.set(nil, of: StoreAuthor(3).id)
+    }
+    let rest = try space.update { try $0.leases() }
+    try requireEqual(.compactionIsUnseen, rest, [other: moved], "the leases after one went")
+    let gone = try space.store.lease(of: one, in: space.name)
+    try requireEqual(.compactionIsUnseen, gone, nil, "a lease that went")
+  }
+
+  static func checkMarks(_ space: StoreSpace) throws {
+    var a = StoreAuthor(1)
+    try space.append(a.next(4))
+    let marks = (1...4).map { PositionMark(position: UInt64($0), time: .at($0)) }
+    for mark in marks { try space.update { try $0.add(mark, .stored) } }
+    try space.update { try $0.add(marks[1], .trimmed) }
+    func check(_ stored: ArraySlice<PositionMark>, _ trimmed: [PositionMark], _ what: String) throws
+    {
+      let found = try space.update { try ($0.marks(.stored), $0.marks(.trimmed)) }
+      try requireEqual(.compactionIsUnseen, found.0, Array(stored), "marks \(what)")
+      try requireEqual(.compactionIsUnseen, found.1, trimmed, "marks of trimming \(what)")
+    }
+    try check(marks[...], [marks[1]], "of both kinds")
+    try space.update { try $0.removeMarks(before: 3, .stored) }
+    try check(marks[2...], [marks[1]], "before a position are removed")
+    try space.update { try $0.removeMarks(before: 2, .trimmed) }
+    try check(marks[2...], [marks[1]], "at a position are not before it")
+    try space.update { try $0.removeMarks(before: .max, .trimmed) }
+    try check(marks[2...], [], "of one kind are removed")
+  }
+
+  static func checkState(_ space: StoreSpace) throws {
+    var a = StoreAuthor(1)
+    let none = try space.update { try $0.state }
+    try requireEqual(.convergence, none, nil, "before any report")
+    for round in 1...2 as ClosedRange<UInt64> {
+      try space.append(a.next(1))
+      for isDisputed in [false, true] {
+        let state = StoredState.reported(by: a.id, at: round, isDisputed: isDisputed)
+        try space.update { try $0.set(state) }
+        let found = try space.update { try $0.state }
+        try requireEqual(.convergence, found, state, "the last report, in a transaction")
+        try requireEqual(.convergence, try space.summary.state, state, "the last report")
+      }
+    }
+  }
+
+  static func checkQuota(_ space: StoreSpace) throws {
+    let quotas = [
+      SpaceQuota(bytes: 1 << 53, operations: 0, authors: 3, share: 100),
+      SpaceQuota(operations: 7), SpaceQuota(),
+    ]
+    for quota in quotas {
+      try space.update { try $0.set(quota) }
+      try requireEqual(.limitsHold, try space.usage.quota, quota, "a quota")
+      let found = try space.update { try $0.usage.quota }
+      try requireEqual(.limitsHold, found, quota, "a quota, in the next transaction")
+    }
+  }
+
+  static func checkDeadlines(_ space: StoreSpace) throws {
+    let all = [
+      SpaceDeadlines(refill: .at(1), trimming: .at(2)), SpaceDeadlines(trimming: .at(3)),
+      SpaceDeadlines(refill: .at(4)), SpaceDeadlines(),
+    ]
+    for deadlines in all {
+      try space.update { try $0.set(deadlines) }
+      let found = try space.update { try $0.deadlines }
+      try requireEqual(.acknowledgedIsStored, found, deadlines, "the deadlines")
+    }
+  }
+
+  static func checkKeepingMost(_ space: StoreSpace) throws {
+    let beside = try space.beside()
+    var (a, b) = (StoreAuthor(1), StoreAuthor(2))
+    try space.append(a.next(2))
+    try beside.append(b.next(2, bytes: 100))
+    func most() throws -> SpaceName? { try space.store.spaceKeepingMost() }
+    func keep(_ one: StoreSpace) throws {
+      try one.update { transaction in
+        try transaction.trim(through: 2)
+        while try transaction.releaseTrimmed(operations: 9) {}
+      }
+    }
+    try requireEqual(.limitsHold, try most(), nil, "the one that keeps most, where none does")
+    try keep(space)
+    try requireEqual(.limitsHold, try most(), space.name, "the one that keeps anything")
+    try keep(beside)
+    try requireEqual(.limitsHold, try most(), beside.name, "the one that keeps most")
+    _ = try space.store.removeSpace(beside.name)
+    try requireEqual(.limitsHold, try most(), space.name, "the one left that keeps anything")
+    try space.update {
+      _ = try $0.removeTrimmed(through: 2, operations: 9, contentBytes: 1 << 30)
+    }
+    try requireEqual(.limitsHold, try most(), nil, "after everything that was kept is removed")
+    try require(.limitsHold, try space.store.reusableBytes() >= 0, "reusable bytes are negative")
+  }
+}
+#endif
