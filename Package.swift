@@ -2,8 +2,9 @@
 import PackageDescription
 
 // `Server` brings the sync server and the `tern` command with their dependencies; without it a
-// dependent fetches GRDB alone. `PostgreSQL` lets the server keep its data there, by libpq. `Telemetry` brings swift-log and swift-metrics for jobs. `Rehearsal`
-// compiles in crash points and planted bugs for the tests, which look at all that is told too.
+// dependent fetches GRDB alone. `PostgreSQL` lets the server keep its data there, by libpq.
+// `Telemetry` brings swift-log and swift-metrics for jobs. `Rehearsal` compiles in crash points and
+// planted bugs for the tests, which look at all that is told too.
 let server = TargetDependencyCondition.when(traits: ["Server"])
 let telemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
 
@@ -50,7 +51,7 @@ let package = Package(
     .trait(name: "Telemetry", description: "Jobs told to swift-log and swift-metrics."),
     .trait(
       name: "Rehearsal", description: "Crash points and planted bugs, for Tern's own tests.",
-      enabledTraits: ["Telemetry"]),
+      enabledTraits: ["Telemetry", "PostgreSQL"]),
   ],
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),

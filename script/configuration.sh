@@ -2,12 +2,12 @@
 
 # For working: a debug build, in which what tests run most is optimised, file by file (TERN_OPTIMISED in Package.swift,
 # and script/swiftc); a change is built in seconds. script/test and script/demo.
-debugging=(--scratch-path .build --traits default,Server,PostgreSQL,Rehearsal -debug-info-format none)
+debugging=(--scratch-path .build --traits Server,Rehearsal -debug-info-format none)
 
 # Tern as apps ship it, with assertions; the tests themselves are not optimised (Package.swift). script/test --all,
 # script/sim and script/crash.
 configuration=(
-  --scratch-path .build-test --configuration release --traits default,Server,PostgreSQL,Rehearsal
+  --scratch-path .build-test --configuration release --traits Server,Rehearsal
   -Xswiftc -enable-testing -Xswiftc -assert-config -Xswiftc Debug
 )
 
@@ -32,8 +32,7 @@ tests_of() {
   esac
 }
 
-# `default` is there for the order of traits: with it the examples' package asks Tern for the same ones in the same
-# order, and finds Tern compiled (Docs/Design/0037).
+# The examples' package asks Tern for the same traits in the same order, and finds Tern compiled (Docs/Design/0037).
 
 # SwiftPM hands traits to the compiler in the order of a set, which differs from process to process unless it is
 # told otherwise: then whatever is planned anew is compiled anew, all of Tern.

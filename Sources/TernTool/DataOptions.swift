@@ -21,12 +21,23 @@ struct DataOptions: ParsableArguments {
   }
 
   func validate() throws {
-    guard isDatabase, let address = URLComponents(string: data) else { return }
-    let settings = address.queryItems?.map(\.name) ?? []
-    guard address.password == nil, !settings.contains("password") else {
+    if isDatabase, holdsPassword {
       throw ValidationError(
         "--data has a password, which every user of this machine sees in the list of processes; "
           + "write it into a file that you alone can read, and name that: passfile=FILE")
+    }
+  }
+
+  /// By hand: an address may name several hosts, which `URLComponents` takes for none. Whoever is
+  /// named with a colon before the last `@` has a password, whatever stands in it.
+  private var holdsPassword: Bool {
+    let parts = data.dropFirst(data.prefix { $0 != "/" }.count + 2)
+      .split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    if let end = parts[0].lastIndex(of: "@"), parts[0][..<end].contains(":") { return true }
+    guard parts.count == 2 else { return false }
+    return parts[1].split(separator: "&").contains { setting in
+      let name = setting.prefix { $0 != "=" }
+      return (name.removingPercentEncoding ?? String(name)).lowercased().contains("password")
     }
   }
 

@@ -22,6 +22,9 @@ extension Logger {
 extension Error {
   /// Whether it is the disk that failed, or is full, so that asking again soon helps nobody.
   var isOfDisk: Bool {
+    #if PostgreSQL
+    if let error = self as? PostgreSQLError { return error.isOfDisk }
+    #endif
     guard let error = self as? DatabaseError else { return false }
     return error.resultCode == .SQLITE_FULL || error.resultCode == .SQLITE_IOERR
   }

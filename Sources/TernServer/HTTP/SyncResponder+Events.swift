@@ -79,10 +79,13 @@ extension SyncResponder {
         return
       }
       do {
+        let told = listener.position
         let position = try await queue.read {
           try service.authorize(token, for: space)
           return try service.store.position(of: space)
         }
+        // The store lost what was told, as after a failover: the device asks anew where it is.
+        if position < told { return listener.finish() }
         listener.offer(position)
         hasFailed = false
       } catch is RemoteError {

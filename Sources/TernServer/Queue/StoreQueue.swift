@@ -136,7 +136,7 @@ struct StoreQueue: Sendable {
 
   private static var busy: RemoteError {
     RemoteError(
-      .unavailable, "the server's file is being written to for a while; try again",
+      .unavailable, "the server's store is being written to for a while; try again",
       retryAfter: .seconds(5))
   }
 }

@@ -54,8 +54,12 @@ struct LeaseRules {
   /// what is alive: the least position is the horizon.
   func settle(_ noted: [ReplicaID: Lease]) throws -> [Lease] {
     let records = try rows.authorRecords(of: Set(noted.keys))
+    let known = noted.isEmpty ? [:] : try rows.leases()
     for (replica, lease) in noted.sorted(by: { $0.key < $1.key })
-    where lease.position <= rows.position && records[replica]?.bannedAfter == nil {
+    where lease.position <= rows.position && records[replica]?.bannedAfter == nil
+      // Another process may have written a newer one.
+      && known[replica]?.renewed ?? lease.renewed <= lease.renewed
+    {
       try rows.set(lease, of: replica)
     }
     let age = (limits.lease + LeaseBook.lateness).milliseconds

@@ -10,6 +10,9 @@ final class PositionListener: Sendable {
     self.continuation = continuation
   }
 
+  /// The greatest position that it was offered.
+  var position: UInt64 { newest.withLock { $0 } }
+
   /// Wakes the reader with the greatest position so far: two pushes tell theirs in either order.
   func offer(_ position: UInt64) {
     newest.withLock {

@@ -1,5 +1,6 @@
 #if Server
 import Foundation
+import GRDB
 import TernCore
 import Testing
 
@@ -51,6 +52,20 @@ struct EventTests {
       while next == ":" { next = try await events.next() }
       #expect(next == Self.event(1))
       events.cancel()
+    }
+  }
+
+  @Test("a stream ends where the store lost what it was told, as by a failover")
+  func back() async throws {
+    let folder = try TemporaryFolder()
+    let store = try openStore(folder.path("server.tern"))
+    try await LiveServer.run(heartbeat: .milliseconds(10), store: store) { server async throws in
+      var ada = Author(1)
+      _ = try server.service.push(ada.write(count: 3), to: .home)
+      var events = EventReader(server.request("/v1/spaces/home/events"))
+      #expect(try await events.next() == Self.event(3))
+      try await store.pool.write { try $0.execute(sql: "UPDATE space SET position = 1") }
+      while let next = try await events.next() { #expect(next == ":") }
     }
   }
 

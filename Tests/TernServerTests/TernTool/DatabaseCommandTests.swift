@@ -95,10 +95,18 @@ struct DatabaseCommandTests {
   }
 
   @Test func `a password in the address is refused, and an unreachable database named`() throws {
-    let refused = try TernProcess.run(
-      "space", "list", "--data", "postgresql://tern:secret@127.0.0.1/tern")
-    #expect(refused.code == 64 && refused.errors.contains("passfile"))
-    #expect(!refused.errors.contains("secret"))
+    for address in [
+      "tern:secret@127.0.0.1/tern", "tern:secret@db1:5432,db2:5432/tern", "tern:se/secret@db/tern",
+      "tern@db/tern?passfile=f&password=secret", "tern@db/tern?sslp%61ssword=secret",
+    ] {
+      let refused = try TernProcess.run("space", "list", "--data", "postgresql://\(address)")
+      #expect(refused.code == 64 && refused.errors.contains("passfile"))
+      #expect(!refused.errors.contains("secret"))
+    }
+    let unreadable = try TernProcess.run(
+      "space", "list", "--data", "postgresql://tern@[::1/secret")
+    #expect(unreadable.code != 0 && unreadable.errors.contains("can't be read"))
+    #expect(!unreadable.errors.contains("secret"))
     let absent = try TernProcess.run(
       "space", "list", "--data", "postgresql://tern@127.0.0.1:1/tern")
     #expect(absent.code != 0 && absent.errors.contains("127.0.0.1"))

@@ -12,12 +12,27 @@ final class PostgreSQLConnection {
   private let patience: Duration
   /// The first warning of the statement that runs.
   private var warning: String?
+  /// Nothing was answered since somebody took it from the pool.
+  var isUntried = false
+  /// An answer did not come in time, and may still come.
+  private(set) var hasGivenUp = false
+  /// What it said is no good for whoever takes it next.
+  private var isSpent = false
   /// Of a rehearsal: what happens around each statement.
   var probe: PostgreSQLProbe?
 
   /// - Throws: ``PostgreSQLError``.
   init(_ address: String, patience: Duration) throws {
     self.patience = patience
+    // libpq's own words on an address that it can't read quote pieces of it, such as a password.
+    guard let options = PQconninfoParse(address, nil) else {
+      throw PostgreSQLError(
+        state: nil,
+        message:
+          "the database's address can't be read; it is a URL that begins with postgresql://, "
+          + "in which special characters are percent-encoded")
+    }
+    PQconninfoFree(options)
     // What the address says comes later, and counts.
     let settings = [
       ("sslmode", "verify-full"), ("connect_timeout", "\(max(2, patience.components.seconds))"),
@@ -36,6 +51,8 @@ final class PostgreSQLConnection {
     guard let opened else { throw PostgreSQLError(state: nil, message: "out of memory") }
     connection = opened
     guard PQstatus(connection) == CONNECTION_OK else { throw lost() }
+    // Else what is sent could wait for ever.
+    PQsetnonblocking(connection, 1)
     PQsetNoticeReceiver(
       connection,
       { context, notice in
@@ -51,7 +68,13 @@ final class PostgreSQLConnection {
 
   /// Whether nothing is open, so that somebody else can go on with it.
   var isIdle: Bool {
-    PQstatus(connection) == CONNECTION_OK && PQtransactionStatus(connection) == PQTRANS_IDLE
+    !isSpent && !hasGivenUp && PQstatus(connection) == CONNECTION_OK
+      && PQtransactionStatus(connection) == PQTRANS_IDLE
+  }
+
+  /// Whether the server still works at what nobody waits for any more.
+  var isBusy: Bool {
+    hasGivenUp && PQconsumeInput(connection) == 1 && PQisBusy(connection) == 1
   }
 
   /// The server's process, by which another connection can end this one.
@@ -83,15 +106,16 @@ final class PostgreSQLConnection {
   ///
   /// - Throws: ``PostgreSQLError``.
   func commit() throws {
+    let command: String
     do {
-      let command = try run("COMMIT").command
-      // A transaction that failed is rolled back by it, without an error.
-      guard command == "COMMIT" else {
-        throw PostgreSQLError(state: nil, message: "COMMIT was answered with \(command)")
-      }
+      command = try run("COMMIT").command
     } catch var error as PostgreSQLError {
       error.isUnknown = error.isOfConnection || !isIdle
       throw error
+    }
+    // A transaction that failed is rolled back by it, without an error.
+    guard command == "COMMIT" else {
+      throw PostgreSQLError(state: "25P02", message: "COMMIT was answered with \(command)")
     }
     if let warning, !Planted.isActive(.commitUnclear) {
       throw PostgreSQLError(state: nil, message: warning, isUnknown: true)
@@ -142,7 +166,11 @@ final class PostgreSQLConnection {
         PQclear(result)
       }
     }
-    if let failure { throw PQstatus(connection) == CONNECTION_OK ? failure : lost() }
+    if let failure {
+      isSpent = isSpent || failure.isOfConnection
+      throw PQstatus(connection) == CONNECTION_OK ? failure : lost()
+    }
+    isUntried = false
     guard let answer else { throw lost() }
     return answer
   }
@@ -152,6 +180,7 @@ final class PostgreSQLConnection {
     var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
     if PQflush(connection) == 1 { descriptor.events |= Int16(POLLOUT) }
     guard left > 0, poll(&descriptor, 1, Int32(left) + 1) != 0 else {
+      hasGivenUp = true
       throw PostgreSQLError(
         state: nil, message: "no answer for \(patience); the connection is closed")
     }

@@ -14,10 +14,24 @@ public struct PostgreSQLError: Error, Hashable, Sendable {
   /// came.
   public internal(set) var isUnknown = false
 
-  /// The connection is gone, or the server ended it: classes 08 and 57P, and what waited too long
-  /// inside a transaction.
+  init(state: String?, message: String, isUnknown: Bool = false) {
+    (self.state, self.message, self.isUnknown) = (state, message, isUnknown)
+  }
+
+  /// Of a connection from the pool that had died there: nothing was asked over it.
+  var isStale = false
+
+  /// The connection is gone, the server ended it, or is no primary any more: classes 08 and 57P,
+  /// what waited too long inside a transaction, and a server that takes no writes.
   var isOfConnection: Bool {
-    state.map { $0.hasPrefix("08") || $0.hasPrefix("57P") || $0 == "25P03" } ?? true
+    state.map { $0.hasPrefix("08") || $0.hasPrefix("57P") || ["25P03", "25006"].contains($0) }
+      ?? true
+  }
+
+  /// The disk is full or fails, or nobody can say when what is written is stored: asking again soon
+  /// helps nobody.
+  var isOfDisk: Bool {
+    isUnknown || state.map { $0.hasPrefix("53") || $0.hasPrefix("58") || $0 == "25006" } ?? false
   }
 
   /// Serialization failures and deadlocks: the same transaction can succeed when it is run again.

@@ -61,9 +61,10 @@ struct PostgreSQLOpening {
       try connection.commit()
       return new
     } catch {
-      try connection.run("ROLLBACK")
+      // Of a connection that is no good any more the first error counts.
+      _ = try? connection.run("ROLLBACK")
       // Another process can have been first.
-      guard let epoch = try find(connection) else { throw error }
+      guard connection.isIdle, let epoch = try find(connection) else { throw error }
       return epoch
     }
   }

@@ -10,6 +10,8 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// Guards what follows.
   private let condition = NSCondition()
   private var idle: [PostgreSQLConnection] = []
+  /// Those whose server still works at something: it has their place until that is over.
+  private var busy: [PostgreSQLConnection] = []
   private var left: Int
   private var isClosed = false
 
@@ -33,7 +35,14 @@ final class PostgreSQLPool: @unchecked Sendable {
   func withConnection<Value>(_ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
     let connection = try take()
     defer { give(connection) }
-    return try body(connection)
+    do {
+      return try body(connection)
+    } catch var error as PostgreSQLError
+      where connection.isUntried && !connection.hasGivenUp && error.isOfConnection
+    {
+      error.isStale = true
+      throw error
+    }
   }
 
   /// Closes those that nobody uses.
@@ -48,7 +57,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   func close() {
     condition.withLock {
       isClosed = true
-      idle = []
+      (idle, busy) = ([], [])
       condition.broadcast()
     }
   }
@@ -56,13 +65,22 @@ final class PostgreSQLPool: @unchecked Sendable {
   private func take() throws -> PostgreSQLConnection {
     let end = Date(timeIntervalSinceNow: patience / .seconds(1))
     let known = try condition.withLock { () -> PostgreSQLConnection? in
-      while idle.isEmpty, left == 0, !isClosed {
-        guard condition.wait(until: end) else {
+      while idle.isEmpty, !isClosed {
+        let ended = busy.count
+        busy.removeAll { !$0.isBusy }
+        left += ended - busy.count
+        if left > 0 { break }
+        // Of what is over at a server nobody here is told.
+        let soon = busy.isEmpty ? end : min(end, Date(timeIntervalSinceNow: 0.1))
+        guard condition.wait(until: soon) || soon < end else {
           throw PostgreSQLError(state: nil, message: "all connections are in use")
         }
       }
       guard !isClosed else { throw PostgreSQLError(state: nil, message: "the store is closed") }
-      if let connection = idle.popLast() { return connection }
+      if let connection = idle.popLast() {
+        connection.isUntried = true
+        return connection
+      }
       left -= 1
       return nil
     }
@@ -78,7 +96,8 @@ final class PostgreSQLPool: @unchecked Sendable {
   }
 
   private func give(_ connection: PostgreSQLConnection) {
-    release(connection.isIdle ? connection : nil)
+    guard connection.isBusy else { return release(connection.isIdle ? connection : nil) }
+    condition.withLock { busy.append(connection) }
   }
 
   private func release(_ connection: PostgreSQLConnection?) {

@@ -65,12 +65,14 @@ extension PostgreSQLSpaceStore {
       // Up to where the bytes before a row are within the limit, so that no more of them are read.
       let rows = try db.run(
         """
-        SELECT position, chain, is_base::int::bigint, CASE WHEN is_shown THEN bytes END FROM (
-          SELECT *, sum(CASE WHEN is_shown THEN length(bytes) ELSE 0 END) OVER (ORDER BY position)
-            - CASE WHEN is_shown THEN length(bytes) ELSE 0 END AS before
-          FROM (
+        SELECT position, chain, is_base::int::bigint, is_shown::int::bigint,
+          CASE WHEN is_shown THEN bytes END
+        FROM (
+          SELECT *, sum(length) OVER (ORDER BY position) - length AS before FROM (
             SELECT position, chain, sequence < 0 AND author = $4 AS is_base,
-              sequence > 0 AND author IS DISTINCT FROM $3 AS is_shown, bytes
+              sequence > 0 AND author IS DISTINCT FROM $3 AS is_shown, bytes,
+              CASE WHEN sequence > 0 AND author IS DISTINCT FROM $3
+                THEN coalesce(length(bytes), 0) ELSE 0 END AS length
             FROM \(schema("operation")) LEFT JOIN \(schema("operation_bytes")) USING (space, position)
             WHERE space = $1 AND position > $2 ORDER BY position LIMIT $5
           ) AS found
@@ -88,7 +90,13 @@ extension PostgreSQLSpaceStore {
           page.endsBeforeBase = true
           break
         }
-        if let bytes = row.bytes(3) {
+        if row.flag(3) {
+          guard let bytes = row.bytes(4) else {
+            throw StoreError(
+              .damaged,
+              "space \(space): the operation at \(row.integer(0)) has lost its bytes; restore the "
+                + "database from a backup")
+          }
           total += bytes.count
           if total > contentBytes, !page.operations.isEmpty { break }
           page.operations.append(bytes)
@@ -225,7 +233,10 @@ extension PostgreSQLSpaceStore {
   }
 
   public func removeToken(_ digest: TokenDigest) throws -> Bool {
-    try run("DELETE FROM \(schema("token")) WHERE digest = $1", [.bytes(digest.bytes)]).changed > 0
+    try write {
+      try $0.run("DELETE FROM \(schema("token")) WHERE digest = $1", [.bytes(digest.bytes)]).changed
+        > 0
+    }
   }
 }
 

@@ -10,11 +10,13 @@ import TernCore
 /// such as PgBouncer's transaction mode, can be between.
 public final class PostgreSQLSpaceStore: SpaceStore {
   public let epoch: String
-  /// As many transactions as there are connections.
+  /// As many transactions as there are connections, but for some: a short look finds one of those.
   public let concurrentUpdates: Int
   private let pool: PostgreSQLPool
   let schema: PostgreSQLSchema
   private let limits: PostgreSQLLimits
+  /// How many connections are for reading, if there are as many.
+  private static let kept = 6
 
   /// Connects, and makes the tables where they are not there.
   ///
@@ -38,7 +40,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   ) throws {
     self.limits = limits
     self.schema = PostgreSQLSchema(name: schema)
-    concurrentUpdates = limits.connections
+    concurrentUpdates = max(1, limits.connections - Self.kept)
     pool = PostgreSQLPool(address, connections: limits.connections, patience: limits.patience) {
       try PostgreSQLStanding($0).check()
       $0.probe = probe
@@ -102,18 +104,14 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   /// Runs a transaction again that was a deadlock's victim or could not be serialized, or for which
   /// there was a connection that had died in the pool: of neither anything is stored.
   private func repeating<Value>(_ body: () throws -> Value) throws -> Value {
-    var hasLost = false
     for _ in 0..<limits.repetitions {
       do {
         return try body()
       } catch let error as PostgreSQLError where error.isRepeatable {
         continue
-      } catch let error as PostgreSQLError
-        where error.isOfConnection && !error.isUnknown && !hasLost
-      {
+      } catch let error as PostgreSQLError where error.isStale {
         // The others in the pool are of the same server.
         pool.forgetIdle()
-        hasLost = true
       }
     }
     return try body()
@@ -146,12 +144,14 @@ public struct PostgreSQLLimits: Hashable, Sendable {
   public init() {}
 
   /// What a transaction begins with, in one round trip.
-  var begin: String { "BEGIN;" + settings }
+  var begin: String { "BEGIN ISOLATION LEVEL READ COMMITTED;" + settings }
 
   var beginReading: String { "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;" + settings }
 
+  /// Warnings are among them: a COMMIT that nobody may count on comes back with one.
   private var settings: String {
     """
+    SET LOCAL client_min_messages = warning;
     SET LOCAL lock_timeout = \(lockTimeout.milliseconds);
     SET LOCAL idle_in_transaction_session_timeout = \(idleTimeout.milliseconds);
     SET LOCAL statement_timeout = \(patience.milliseconds)

@@ -29,7 +29,10 @@ struct PostgreSQLValue {
   static func integer(_ value: Int64?) -> Self { .init(.integer, value?.bigEndianBytes) }
   static func integer(_ value: Int?) -> Self { .integer(value.map { Int64($0) }) }
   static func integer(_ value: Bool) -> Self { .integer(value ? 1 : 0 as Int64) }
-  static func text(_ value: String?) -> Self { .init(.text, value.map { Array($0.utf8) }) }
+  /// A zero byte, which its texts can't have, becomes U+FFFD.
+  static func text(_ value: String?) -> Self {
+    .init(.text, value.map { Array($0.replacing("\0", with: "\u{FFFD}").utf8) })
+  }
   static func bytes(_ value: [UInt8]?) -> Self { .init(.bytes, value) }
 
   static func integers(_ values: [Int64]) -> Self {

@@ -55,6 +55,54 @@ struct PostgreSQLStoreTests {
     #expect(error?.message.contains(word) ?? false)
   }
 
+  /// Else a COMMIT whose wait for a standby was cancelled would look like any other.
+  @Test func `a role that hears no warnings makes no COMMIT count that came back with one`() throws
+  {
+    let role = "r\(UUID().uuidString.lowercased().prefix(8))"
+    try database.run("CREATE ROLE \(role) LOGIN SUPERUSER")
+    defer { _ = try? database.run("DROP ROLE \(role)") }
+    try database.run("ALTER ROLE \(role) SET client_min_messages = error")
+    let store = try open(address(as: role))
+    try database.run(
+      """
+      CREATE FUNCTION tern.warn() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE WARNING 'canceling wait'; RETURN NULL; END $$
+      """)
+    try database.run(
+      """
+      CREATE CONSTRAINT TRIGGER late AFTER INSERT ON tern.space DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION tern.warn()
+      """)
+    let error = #expect(throws: PostgreSQLError.self) { try store.update(.home) { _ in } }
+    #expect(error?.isUnknown ?? false)
+    store.close()
+  }
+
+  @Test func `an operation that lost its bytes is named, and not passed`() throws {
+    let store = try database.open()
+    let service = SpaceService(store: store, clock: HandClock().clock)
+    var ada = Author(1)
+    _ = try service.push(ada.write(count: 3), to: .home)
+    try database.run("DELETE FROM tern.operation_bytes WHERE position = 2")
+    let error = #expect(throws: StoreError.self) { try everything(service) }
+    #expect(error?.code == .damaged && error?.message.contains("at 2") ?? false)
+    for table in ["operation_bytes", "operation", "head", "author", "space"] {
+      try database.run("DELETE FROM tern.\(table)")
+    }
+  }
+
+  @Test func `a database that stops taking writes is asked anew, over another connection`() throws {
+    let store = try database.open { $0.connections = 1 }
+    // As a primary does that became a standby, and kept its sessions.
+    try store.update(.home) {
+      let transaction = try #require($0 as? PostgreSQLSpaceTransaction)
+      try transaction.db.run("SET SESSION default_transaction_read_only = on")
+    }
+    let error = #expect(throws: PostgreSQLError.self) { try store.update(.home) { _ in } }
+    #expect(error?.state == "25006" && error?.isOfDisk ?? false)
+    try store.update(.home) { _ in }
+  }
+
   @Test func `a schema's name is quoted, and a database that is not there is an error`() throws {
     let address = try #require(TestDatabase.address)
     let other = "\(database.schema) \"quoted\""
@@ -104,7 +152,7 @@ struct PostgreSQLStoreTests {
   @Test func `no more transactions have a connection than there are`() throws {
     let store = try database.open {
       $0.connections = 1
-      $0.patience = .milliseconds(100)
+      $0.patience = .seconds(1)
       $0.repetitions = 0
     }
     let error = #expect(throws: PostgreSQLError.self) {
