@@ -43,6 +43,20 @@ final class TestDatabase: AnyExamination {
     try pool.withConnection { try $0.run(sql.replacing("tern.", with: "\"\(schema)\".")) }
   }
 
+  /// From now on each COMMIT of a transaction that inserts into a table comes back with a warning.
+  func warnAtCommit(of table: String) throws {
+    try run(
+      """
+      CREATE FUNCTION tern.warn() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE WARNING 'canceling wait'; RETURN NULL; END $$
+      """)
+    try run(
+      """
+      CREATE CONSTRAINT TRIGGER late AFTER INSERT ON tern.\(table) DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION tern.warn()
+      """)
+  }
+
   deinit {
     do {
       if try run("SELECT to_regclass('tern.operation')::text").first?.isNull(0) == false {

@@ -42,16 +42,7 @@ struct PostgreSQLPlantedTests {
     let store = try database.open()
     let clock = HandClock()
     let service = SpaceService(store: store, clock: clock.clock)
-    try database.run(
-      """
-      CREATE FUNCTION tern.warn() RETURNS trigger LANGUAGE plpgsql AS
-      $$ BEGIN RAISE WARNING 'canceling wait'; RETURN NULL; END $$
-      """)
-    try database.run(
-      """
-      CREATE CONSTRAINT TRIGGER late AFTER INSERT ON tern.operation DEFERRABLE INITIALLY DEFERRED
-      FOR EACH ROW EXECUTE FUNCTION tern.warn()
-      """)
+    try database.warnAtCommit(of: "operation")
     var ada = Author(1)
     let operations = ada.write(count: 1)
     let error = #expect(throws: PostgreSQLError.self) {

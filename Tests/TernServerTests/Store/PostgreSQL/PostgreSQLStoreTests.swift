@@ -63,16 +63,7 @@ struct PostgreSQLStoreTests {
     defer { _ = try? database.run("DROP ROLE \(role)") }
     try database.run("ALTER ROLE \(role) SET client_min_messages = error")
     let store = try open(address(as: role))
-    try database.run(
-      """
-      CREATE FUNCTION tern.warn() RETURNS trigger LANGUAGE plpgsql AS
-      $$ BEGIN RAISE WARNING 'canceling wait'; RETURN NULL; END $$
-      """)
-    try database.run(
-      """
-      CREATE CONSTRAINT TRIGGER late AFTER INSERT ON tern.space DEFERRABLE INITIALLY DEFERRED
-      FOR EACH ROW EXECUTE FUNCTION tern.warn()
-      """)
+    try database.warnAtCommit(of: "space")
     let error = #expect(throws: PostgreSQLError.self) { try store.update(.home) { _ in } }
     #expect(error?.isUnknown ?? false)
     store.close()
