@@ -196,8 +196,16 @@ package enum Planted: String, CaseIterable, Sendable {
   case reportForged
   /// A push reads a space's row and does not lock it.
   case headUnlocked
+  /// A push reads what it decides by before its space is locked.
+  case readBeforeLock
   /// A COMMIT that came back with a warning is acknowledged.
   case commitUnclear
+  /// Listeners are told of a position before its commit.
+  case positionEarly
+  /// Other processes' pushes are learnt from notifications alone.
+  case headsUnread
+  /// A head that went back is not told.
+  case greatestHead
   /// A device loads a snapshot without the check of what it would take away.
   case loadUnchecked
 
@@ -233,7 +241,9 @@ package enum Planted: String, CaseIterable, Sendable {
   /// Those of a server that its own tests catch: no simulated space is full.
   package static let ofServers: [Planted] = [.quotaPacked]
   /// Those of a store that several processes use: the simulation's is its own process's.
-  package static let ofStores: [Planted] = [.headUnlocked, .commitUnclear]
+  package static let ofStores: [Planted] = [
+    .headUnlocked, .readBeforeLock, .commitUnclear, .positionEarly, .headsUnread, .greatestHead,
+  ]
   /// Those of a device that its own tests catch: a simulated server gives nothing that it has not
   /// looked into.
   package static let ofDevices: [Planted] = [.loadUnchecked]

@@ -17,6 +17,15 @@ struct SpaceAccess: Sendable {
   ) throws -> Value {
     try store.update(space) { try body(LockedSpace(name: space, rows: $0, access: self)) }
   }
+
+  /// One of a push.
+  func update<Value: Sendable>(
+    _ space: SpaceName, foreseeing push: ForeseenPush, _ body: (LockedSpace) throws -> Value
+  ) throws -> Value {
+    try store.update(space, foreseeing: push) {
+      try body(LockedSpace(name: space, rows: $0, access: self))
+    }
+  }
 }
 
 /// A space whose head is locked. Its rules are here and in types over this, one for what each is

@@ -26,7 +26,7 @@ extension SpaceService {
     }
     try reserve.check(adding: pushed.reduce(0) { $0 + $1.operation.bytes.count })
     let receipt = try PushReceipt.acknowledging(pushed.count, now) {
-      try access.update(space) { space in
+      try access.update(space, foreseeing: ForeseenPush(pushed.map(\.key), by: member)) { space in
         try space.ensureRoom()
         let rows = space.rows
         var admission = try space.admission(of: pushed, by: member, now: now)

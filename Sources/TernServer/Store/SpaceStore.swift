@@ -42,6 +42,13 @@ public protocol SpaceStore: Sendable {
     _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
   ) throws -> Value
 
+  /// The same for a push. A store that is far away reads what the decision on it will ask together
+  /// with the lock.
+  func update<Value: Sendable>(
+    _ space: SpaceName, foreseeing push: ForeseenPush,
+    _ body: (any SpaceTransaction) throws -> Value
+  ) throws -> Value
+
   /// One part of a snapshot, or `nil`.
   ///
   /// - Parameter isWhole: whether the snapshot is to be whole, or an upload.
@@ -92,6 +99,14 @@ public protocol SpaceStore: Sendable {
 extension SpaceStore {
   /// One at a time.
   public var concurrentUpdates: Int { 1 }
+
+  /// A store that is near reads when it is asked.
+  public func update<Value: Sendable>(
+    _ space: SpaceName, foreseeing push: ForeseenPush,
+    _ body: (any SpaceTransaction) throws -> Value
+  ) throws -> Value {
+    try update(space, body)
+  }
 
   /// One process serves it.
   public func positionsByAnyProcess(of spaces: [SpaceName]) -> [SpaceName: UInt64]? { nil }

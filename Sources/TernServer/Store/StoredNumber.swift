@@ -48,10 +48,13 @@ enum StoredNumber: String {
 
   /// The sum of a column, in SQL. It is out of range where one of its numbers is, as SQLite would
   /// overflow with an error that names nothing, as it does for a thousand that are at their limit.
-  func sum(_ column: String) -> String {
+  ///
+  /// - Parameter condition: of the rows that count.
+  func sum(_ column: String, where condition: String? = nil) -> String {
     let (least, most) = (range.lowerBound, range.upperBound)
+    let filter = condition.map { " FILTER (WHERE \($0))" } ?? ""
     return """
-      coalesce(sum(CASE WHEN \(column) BETWEEN \(least) AND \(most) THEN \(column) ELSE \(most) + 1 END), 0)
+      coalesce(sum(CASE WHEN \(column) BETWEEN \(least) AND \(most) THEN \(column) ELSE \(most) + 1 END)\(filter), 0)
       """
   }
 

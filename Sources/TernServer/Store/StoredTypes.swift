@@ -139,4 +139,24 @@ public struct StoredPage: Hashable, Sendable {
     self.lastChain = lastChain
   }
 }
+
+/// What is known of a push before the space is locked.
+public struct ForeseenPush: Hashable, Sendable {
+  /// Of its operations.
+  public let keys: [OperationKey]
+  /// Who pushes; `nil` for somebody whom no token names.
+  public let member: MemberName?
+  /// The lowest sequence number of each author.
+  let first: [ReplicaID: UInt64]
+
+  public init(_ keys: [OperationKey], by member: MemberName?) {
+    self.keys = keys
+    self.member = member
+    first = Dictionary(keys.map { ($0.author, $0.sequence) }, uniquingKeysWith: min)
+  }
+
+  var authors: Set<ReplicaID> { Set(first.keys) }
+
+  func holds(_ keys: [OperationKey]) -> Bool { Set(self.keys).isSuperset(of: keys) }
+}
 #endif

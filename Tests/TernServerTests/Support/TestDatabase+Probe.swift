@@ -50,6 +50,23 @@ final class StatementProbe: Sendable {
   }
 }
 
+extension TestDatabase {
+  /// Where a chain doesn't go over all operations before: the positions, of all spaces.
+  func brokenChains() throws -> [UInt64] {
+    let rows = try run(
+      "SELECT space, position, digest, chain FROM tern.operation ORDER BY space, position")
+    var chains: [Int64: ChainDigest] = [:]
+    var broken: [UInt64] = []
+    for row in rows.map({ $0 }) {
+      let next = ChainDigest(
+        after: chains[row.integer(0)], OperationDigest(stored: row.bytes(2) ?? []))
+      if next.bytes != row.bytes(3) { broken.append(UInt64(row.integer(1))) }
+      chains[row.integer(0)] = next
+    }
+    return broken
+  }
+}
+
 /// What comes instead of an answer.
 extension PostgreSQLError {
   static let lost = PostgreSQLError(state: nil, message: "server closed the connection")

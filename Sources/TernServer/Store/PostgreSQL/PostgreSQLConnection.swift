@@ -18,6 +18,14 @@ final class PostgreSQLConnection {
   private(set) var hasGivenUp = false
   /// What it said is no good for whoever takes it next.
   private var isSpent = false
+  /// What leaves with the next statement.
+  private var queued: [Statement] = []
+  /// How many statements that write were given to it.
+  private(set) var writes = 0
+  /// A COMMIT may have reached the server.
+  private var isCommitting = false
+  /// How many round trips it has made.
+  private(set) var roundTrips = 0
   /// Of a rehearsal: what happens around each statement.
   var probe: PostgreSQLProbe?
 
@@ -60,7 +68,7 @@ final class PostgreSQLConnection {
         guard let severity = PQresultErrorField(notice, PostgreSQLConnection.severity),
           String(cString: severity) == "WARNING"
         else { return }
-        connection.warning = connection.warning ?? PostgreSQLConnection.text(of: notice)
+        connection.warning = connection.warning ?? PostgreSQLError(of: notice).message
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
@@ -68,7 +76,7 @@ final class PostgreSQLConnection {
 
   /// Whether nothing is open, so that somebody else can go on with it.
   var isIdle: Bool {
-    !isSpent && !hasGivenUp && PQstatus(connection) == CONNECTION_OK
+    !isSpent && !hasGivenUp && queued.isEmpty && PQstatus(connection) == CONNECTION_OK
       && PQtransactionStatus(connection) == PQTRANS_IDLE
   }
 
@@ -80,37 +88,50 @@ final class PostgreSQLConnection {
   /// The server's process, by which another connection can end this one.
   var processID: Int32 { PQbackendPID(connection) }
 
-  /// - Throws: ``PostgreSQLError``.
-  @discardableResult
+  // MARK: - Statements
+
+  /// Reads: runs what is queued and then `sql`, in one round trip.
+  ///
+  /// - Throws: ``PostgreSQLError`` of the first that failed; those after it did not run.
   func run(_ sql: String, _ values: [PostgreSQLValue] = []) throws -> PostgreSQLRows {
-    warning = nil
-    try probe?(.sending, sql, self)
-    try send(sql, values)
-    let rows = try answer()
-    try probe?(.answered, sql, self)
-    return rows
+    try runAll([(sql, values)])[0]
   }
 
-  /// Runs statements in one round trip, none of which gives rows.
+  /// Reads several things in one round trip, each by a statement of its own, which sees what was
+  /// committed before it began.
+  ///
+  /// - Throws: ``PostgreSQLError`` of the first that failed; those after it did not run.
+  func runAll(_ statements: [(sql: String, values: [PostgreSQLValue])]) throws -> [PostgreSQLRows] {
+    let all = queued + statements.map { Statement(sql: $0.sql, values: $0.values) }
+    queued = []
+    return try Array(exchange(all).suffix(statements.count))
+  }
+
+  /// Writes, and says what became of it.
   ///
   /// - Throws: ``PostgreSQLError``.
-  func run(script: String) throws {
-    try probe?(.sending, script, self)
-    guard PQsendQuery(connection, script) == 1 else { throw lost() }
-    _ = try answer()
-    try probe?(.answered, script, self)
+  func change(_ sql: String, _ values: [PostgreSQLValue] = []) throws -> PostgreSQLRows {
+    writes += 1
+    return try run(sql, values)
   }
 
-  /// Commits. What came back with a warning is not known to be stored: so answers a COMMIT whose
-  /// wait for a standby somebody cancelled.
+  /// Writes with the next statement that is run, or with the commit: what it throws comes from
+  /// there.
+  func queue(_ sql: String, _ values: [PostgreSQLValue] = []) {
+    writes += 1
+    queued.append(Statement(sql: sql, values: values))
+  }
+
+  /// Commits, with what is queued. What came back with a warning is not known to be stored: so
+  /// answers a COMMIT whose wait for a standby somebody cancelled.
   ///
   /// - Throws: ``PostgreSQLError``.
   func commit() throws {
     let command: String
     do {
-      command = try run("COMMIT").command
+      command = try run(Self.commit).command
     } catch var error as PostgreSQLError {
-      error.isUnknown = error.isOfConnection || !isIdle
+      error.isUnknown = isCommitting && (error.isOfConnection || !isIdle)
       throw error
     }
     // A transaction that failed is rolled back by it, without an error.
@@ -122,9 +143,87 @@ final class PostgreSQLConnection {
     }
   }
 
+  /// Ends a transaction without a trace. Of a connection that is not idle afterwards whoever took
+  /// it lets go.
+  func rollBack() {
+    queued = []
+    guard PQtransactionStatus(connection) != PQTRANS_IDLE else { return }
+    // The error before it is the one that counts.
+    _ = try? run("ROLLBACK")
+  }
+
   // MARK: - Sending and waiting
 
-  private func send(_ sql: String, _ values: [PostgreSQLValue]) throws {
+  private static let commit = "COMMIT"
+
+  private struct Statement {
+    let sql: String
+    let values: [PostgreSQLValue]
+  }
+
+  /// A rehearsal sees each statement by itself, though they leave together otherwise.
+  private func exchange(_ statements: [Statement]) throws -> [PostgreSQLRows] {
+    guard let probe else { return try answers(to: statements[...]) }
+    return try statements.indices.flatMap { index in
+      let sql = statements[index].sql
+      isCommitting = sql == Self.commit
+      try probe(.sending, sql, self)
+      let rows = try answers(to: statements[index...index])
+      try probe(.answered, sql, self)
+      return rows
+    }
+  }
+
+  /// - Source: https://www.postgresql.org/docs/15/libpq-pipeline-mode.html
+  private func answers(to statements: ArraySlice<Statement>) throws -> [PostgreSQLRows] {
+    roundTrips += 1
+    // Whatever is lost from here on, it may have arrived.
+    isCommitting = statements.last?.sql == Self.commit
+    guard PQenterPipelineMode(connection) == 1 else { throw lost() }
+    for statement in statements { try send(statement) }
+    guard PQpipelineSync(connection) == 1 else { throw lost() }
+    let end = ContinuousClock.now + patience
+    var answers: [PostgreSQLRows] = []
+    var failure: PostgreSQLError?
+    for statement in statements {
+      // Those of the statements before it say nothing of this one.
+      warning = nil
+      while let result = try result(until: end) {
+        switch PQresultStatus(result) {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK: answers.append(PostgreSQLRows(owning: result))
+        default:
+          // Of those that follow one that failed it says that they did not run.
+          failure = failure ?? PostgreSQLError(of: result)
+          if statement.sql != Self.commit { isCommitting = false }
+          PQclear(result)
+        }
+      }
+    }
+    PQclear(try result(until: end))
+    if let failure {
+      isSpent = isSpent || failure.isOfConnection
+      guard PQstatus(connection) == CONNECTION_OK else { throw lost() }
+      _ = PQexitPipelineMode(connection)
+      throw failure
+    }
+    isUntried = false
+    guard answers.count == statements.count, PQexitPipelineMode(connection) == 1 else {
+      throw lost()
+    }
+    return answers
+  }
+
+  /// `nil` where the statement has no more.
+  private func result(until end: ContinuousClock.Instant) throws -> OpaquePointer? {
+    while PQflush(connection) == 1 || PQisBusy(connection) == 1 {
+      try wait(until: end)
+      guard PQconsumeInput(connection) == 1 else { throw lost() }
+    }
+    return PQgetResult(connection)
+  }
+
+  private func send(_ statement: Statement) throws {
+    let values = statement.values
     let types = values.map(\.type)
     let lengths = values.map { Int32($0.bytes?.count ?? 0) }
     let formats = values.map { _ in Int32(1) }
@@ -141,38 +240,8 @@ final class PostgreSQLConnection {
       return UnsafePointer(place)
     }
     let sent = PQsendQueryParams(
-      connection, sql, Int32(values.count), types, pointers, lengths, formats, 1)
+      connection, statement.sql, Int32(values.count), types, pointers, lengths, formats, 1)
     guard sent == 1 else { throw lost() }
-  }
-
-  private func answer() throws -> PostgreSQLRows {
-    let end = ContinuousClock.now + patience
-    var answer: PostgreSQLRows?
-    var failure: PostgreSQLError?
-    while true {
-      while PQflush(connection) == 1 || PQisBusy(connection) == 1 {
-        try wait(until: end)
-        guard PQconsumeInput(connection) == 1 else { throw lost() }
-      }
-      guard let result = PQgetResult(connection) else { break }
-      switch PQresultStatus(result) {
-      case PGRES_COMMAND_OK, PGRES_TUPLES_OK: answer = PostgreSQLRows(owning: result)
-      default:
-        failure =
-          failure
-          ?? PostgreSQLError(
-            state: PQresultErrorField(result, Self.state).map { String(cString: $0) },
-            message: Self.text(of: result))
-        PQclear(result)
-      }
-    }
-    if let failure {
-      isSpent = isSpent || failure.isOfConnection
-      throw PQstatus(connection) == CONNECTION_OK ? failure : lost()
-    }
-    isUntried = false
-    guard let answer else { throw lost() }
-    return answer
   }
 
   private func wait(until end: ContinuousClock.Instant) throws {
@@ -187,18 +256,21 @@ final class PostgreSQLConnection {
   }
 
   private static let severity = Int32(UInt8(ascii: "V"))
-  private static let state = Int32(UInt8(ascii: "C"))
-  private static let primary = Int32(UInt8(ascii: "M"))
-
-  private static func text(of result: OpaquePointer?) -> String {
-    PQresultErrorField(result, primary).map { String(cString: $0) } ?? "no message"
-  }
 
   private func lost() -> PostgreSQLError {
     let message = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
     return PostgreSQLError(
       state: nil,
       message: message.split(separator: "\n").first.map { String($0) } ?? "connection lost")
+  }
+}
+
+extension PostgreSQLError {
+  fileprivate init(of result: OpaquePointer?) {
+    func field(_ code: Character) -> String? {
+      PQresultErrorField(result, Int32(code.asciiValue!)).map { String(cString: $0) }
+    }
+    self.init(state: field("C"), message: field("M") ?? "no message")
   }
 }
 

@@ -20,7 +20,7 @@ struct PostgreSQLCounts {
     func numbers(_ number: (CountedOperations) -> Int) -> PostgreSQLValue {
       .integers(sorted.map { Int64(number(counted[$0.key] ?? .init())) })
     }
-    try db.run(
+    db.queue(
       """
       INSERT INTO \(schema("head")) AS head (
         space, author, sequence, time, continues, operations, bytes)
@@ -37,14 +37,14 @@ struct PostgreSQLCounts {
         .integers(sorted.map { $0.value.continues ? 1 : 0 }), numbers(\.operations),
         numbers(\.bytes),
       ])
-    try db.run(
+    db.queue(
       "UPDATE \(schema("space")) SET position = $2, bytes = bytes + $3 WHERE id = $1",
       [key, .integer(position), .integer(counted.values.reduce(0) { $0 + $1.bytes })])
   }
 
   /// Keeps ``SpaceUsage/bytes`` and ``SpaceUsage/keptBytes``.
   func addBytes(_ bytes: Int, kept: Int = 0) throws {
-    try db.run(
+    db.queue(
       "UPDATE \(schema("space")) SET bytes = bytes + $2, kept_bytes = kept_bytes + $3 WHERE id = $1",
       [key, .integer(bytes), .integer(kept)])
   }
@@ -70,7 +70,7 @@ struct PostgreSQLCounts {
   ///
   /// - Parameter sign: `-` or `+`.
   func countAuthors(after start: Int64, through end: Int64, _ sign: String) throws {
-    try db.run(
+    db.queue(
       """
       UPDATE \(schema("head")) AS head
       SET operations = greatest(0, head.operations \(sign) found.count),

@@ -43,8 +43,7 @@ struct PostgreSQLStanding {
 /// Finds the tables of a store, or makes them.
 struct PostgreSQLOpening {
   let schema: PostgreSQLSchema
-  /// What a transaction begins with.
-  let begin: String
+  let limits: PostgreSQLLimits
 
   /// - Parameter new: the epoch of a store that is made.
   /// - Returns: the store's epoch.
@@ -52,17 +51,17 @@ struct PostgreSQLOpening {
   func epoch(_ connection: PostgreSQLConnection, orNew new: String) throws -> String {
     if let epoch = try find(connection) { return epoch }
     do {
-      try connection.run(script: begin)
-      try connection.run("CREATE SCHEMA IF NOT EXISTS \(schema.quoted)")
-      try connection.run(script: schema.statements.joined(separator: ";"))
-      try connection.run(
+      connection.begin(limits)
+      for statement in ["CREATE SCHEMA IF NOT EXISTS \(schema.quoted)"] + schema.statements {
+        connection.queue(statement)
+      }
+      connection.queue(
         "INSERT INTO \(schema("store")) (epoch, format) VALUES ($1, $2)",
         [.text(new), .integer(PostgreSQLSchema.format)])
       try connection.commit()
       return new
     } catch {
-      // Of a connection that is no good any more the first error counts.
-      _ = try? connection.run("ROLLBACK")
+      connection.rollBack()
       // Another process can have been first.
       guard connection.isIdle, let epoch = try find(connection) else { throw error }
       return epoch

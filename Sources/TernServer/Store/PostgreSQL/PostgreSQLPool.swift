@@ -39,6 +39,7 @@ final class PostgreSQLPool: @unchecked Sendable {
       return try body(connection)
     } catch var error as PostgreSQLError
       where connection.isUntried && !connection.hasGivenUp && error.isOfConnection
+      && !error.isUnknown
     {
       error.isStale = true
       throw error

@@ -136,8 +136,8 @@ extension PostgreSQLSpaceStore {
       let row = try db.run(
         "SELECT id FROM \(schema("space")) WHERE name = $1 FOR UPDATE", [.text(space.text)])
       guard let id = row.first?.integer(0) else { return false }
-      try db.run("DELETE FROM \(schema("token")) WHERE space = $1", [.integer(id)])
-      try db.run(
+      db.queue("DELETE FROM \(schema("token")) WHERE space = $1", [.integer(id)])
+      db.queue(
         "UPDATE \(schema("space")) SET name = $2 WHERE id = $1",
         [.integer(id), .text(RemovedSpace.name(of: id))])
       return true
@@ -163,14 +163,14 @@ extension PostgreSQLSpaceStore {
       for table in [
         "operation", "token", "head", "author", "lease", "mark", "trim_mark", "snapshot", "state",
       ] {
-        let gone = try db.run(
+        let gone = try db.change(
           """
           DELETE FROM \(schema(table))
           WHERE ctid = ANY(ARRAY(SELECT ctid FROM \(schema(table)) WHERE space = $1 LIMIT $2))
           """, [.integer(id), .integer(rows)])
         if gone.changed > 0 { return true }
       }
-      try db.run("DELETE FROM \(schema("space")) WHERE id = $1", [.integer(id)])
+      db.queue("DELETE FROM \(schema("space")) WHERE id = $1", [.integer(id)])
       return true
     }
   }
@@ -180,7 +180,7 @@ extension PostgreSQLSpaceStore {
     _ content: (table: String, condition: String), of space: Int64, _ db: PostgreSQLConnection,
     rows: Int, contentBytes: Int
   ) throws -> Bool {
-    try db.run(
+    try db.change(
       """
       WITH found AS (
         SELECT ctid, length(bytes) AS length FROM \(schema(content.table))
@@ -234,7 +234,8 @@ extension PostgreSQLSpaceStore {
 
   public func removeToken(_ digest: TokenDigest) throws -> Bool {
     try write {
-      try $0.run("DELETE FROM \(schema("token")) WHERE digest = $1", [.bytes(digest.bytes)]).changed
+      try $0.change("DELETE FROM \(schema("token")) WHERE digest = $1", [.bytes(digest.bytes)])
+        .changed
         > 0
     }
   }
@@ -267,26 +268,32 @@ extension SpaceUsage {
     guard
       let row = try db.run(
         """
-        SELECT (SELECT \(StoredNumber.position.sum("operations"))::bigint
-            FROM \(schema("head")) AS head WHERE head.space = space.id),
-          bytes, quota_bytes, quota_operations, quota_authors, quota_share, kept_bytes, id
+        SELECT \(columns), (SELECT \(StoredNumber.position.sum("operations"))::bigint
+            FROM \(schema("head")) AS head WHERE head.space = space.id), id
         FROM \(schema("space")) AS space WHERE \(condition)
         """, values
       ).first
     else { return nil }
-    let table = "space"
-    func quota(_ column: Int, _ number: StoredNumber) throws -> Int? {
-      row.isNull(column) ? nil : Int(try row.number(column, number, of: table))
-    }
-    var usage = SpaceUsage(
-      bytes: Int(try row.number(1, .bytes, of: table)),
-      operations: Int(try row.number(0, .position, of: "head")),
-      quota: SpaceQuota(
-        bytes: try quota(2, .bytes), operations: try quota(3, .position),
-        authors: try quota(4, .position), share: try quota(5, .share)))
-    usage.keptBytes = Int(try row.number(6, .bytes, of: table))
+    var usage = try SpaceUsage(
+      row, from: 0, operations: Int(row.number(6, .position, of: "head")))
     usage.banned = try CountedOperations.fetchBanned(db, schema, space: row.integer(7))
     return usage
+  }
+
+  static let columns =
+    "bytes, quota_bytes, quota_operations, quota_authors, quota_share, kept_bytes"
+
+  init(_ row: PostgreSQLRow, from first: Int, operations: Int) throws {
+    let table = "space"
+    func quota(_ column: Int, _ number: StoredNumber) throws -> Int? {
+      row.isNull(first + column) ? nil : Int(try row.number(first + column, number, of: table))
+    }
+    self.init(
+      bytes: Int(try row.number(first, .bytes, of: table)), operations: operations,
+      quota: SpaceQuota(
+        bytes: try quota(1, .bytes), operations: try quota(2, .position),
+        authors: try quota(3, .position), share: try quota(4, .share)))
+    keptBytes = Int(try row.number(first + 5, .bytes, of: table))
   }
 }
 

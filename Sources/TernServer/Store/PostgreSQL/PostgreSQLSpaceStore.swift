@@ -46,7 +46,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
       $0.probe = probe
     }
     let (opening, new) = (
-      PostgreSQLOpening(schema: self.schema, begin: limits.begin), Epoch.draw(using: &generator)
+      PostgreSQLOpening(schema: self.schema, limits: limits), Epoch.draw(using: &generator)
     )
     epoch = try pool.withConnection { try opening.epoch($0, orNew: new) }
   }
@@ -59,9 +59,22 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   public func update<Value: Sendable>(
     _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
   ) throws -> Value {
+    try update(space, push: nil, body)
+  }
+
+  public func update<Value: Sendable>(
+    _ space: SpaceName, foreseeing push: ForeseenPush,
+    _ body: (any SpaceTransaction) throws -> Value
+  ) throws -> Value {
+    try update(space, push: push, body)
+  }
+
+  private func update<Value>(
+    _ space: SpaceName, push: ForeseenPush?, _ body: (any SpaceTransaction) throws -> Value
+  ) throws -> Value {
     try naming(space) {
-      try transaction(limits.begin) { connection in
-        try body(PostgreSQLSpaceTransaction(connection, schema, space: space))
+      try transaction { connection in
+        try body(PostgreSQLSpaceTransaction(connection, schema, space: space, push: push))
       }
     }
   }
@@ -70,7 +83,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   func read<Value>(_ space: SpaceName, _ body: (PostgreSQLConnection) throws -> Value) throws
     -> Value
   {
-    try naming(space) { try transaction(limits.beginReading, body) }
+    try naming(space) { try transaction(isReading: true, body) }
   }
 
   /// One statement, which is a transaction by itself.
@@ -79,22 +92,21 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   }
 
   func write<Value>(_ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
-    try transaction(limits.begin, body)
+    try transaction(body)
   }
 
   private func transaction<Value>(
-    _ begin: String, _ body: (PostgreSQLConnection) throws -> Value
+    isReading: Bool = false, _ body: (PostgreSQLConnection) throws -> Value
   ) throws -> Value {
     try repeating {
       try pool.withConnection { connection in
-        try connection.run(script: begin)
+        connection.begin(limits, isReading: isReading)
         do {
           let value = try body(connection)
           try connection.commit()
           return value
         } catch {
-          // Of one that is not idle afterwards the pool lets go.
-          _ = try? connection.run("ROLLBACK")
+          connection.rollBack()
           throw error
         }
       }
@@ -142,20 +154,20 @@ public struct PostgreSQLLimits: Hashable, Sendable {
   public var repetitions = 3
 
   public init() {}
+}
 
-  /// What a transaction begins with, in one round trip.
-  var begin: String { "BEGIN ISOLATION LEVEL READ COMMITTED;" + settings }
-
-  var beginReading: String { "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;" + settings }
-
-  /// Warnings are among them: a COMMIT that nobody may count on comes back with one.
-  private var settings: String {
-    """
-    SET LOCAL client_min_messages = warning;
-    SET LOCAL lock_timeout = \(lockTimeout.milliseconds);
-    SET LOCAL idle_in_transaction_session_timeout = \(idleTimeout.milliseconds);
-    SET LOCAL statement_timeout = \(patience.milliseconds)
-    """
+extension PostgreSQLConnection {
+  /// Begins a transaction with the next statement. Its limits end with it. Warnings are told: a
+  /// COMMIT that nobody may count on comes back with one.
+  func begin(_ limits: PostgreSQLLimits, isReading: Bool = false) {
+    queue("BEGIN ISOLATION LEVEL " + (isReading ? "REPEATABLE READ READ ONLY" : "READ COMMITTED"))
+    queue(
+      """
+      SELECT set_config('client_min_messages', 'warning', true),
+        set_config('lock_timeout', '\(limits.lockTimeout.milliseconds)', true),
+        set_config('idle_in_transaction_session_timeout', '\(limits.idleTimeout.milliseconds)', true),
+        set_config('statement_timeout', '\(limits.patience.milliseconds)', true)
+      """)
   }
 }
 #endif

@@ -3,17 +3,20 @@ import TernCore
 
 extension PostgreSQLSpaceTransaction {
   func authorRecords(of authors: Set<ReplicaID>) throws -> [ReplicaID: AuthorRecord] {
-    try AuthorRecord.all(
+    if let facts, facts.push.authors.isSuperset(of: authors) {
+      return facts.records.filter { authors.contains($0.key) }
+    }
+    return try AuthorRecord.all(
       in: db.run(
         """
-        SELECT \(AuthorRecord.columns) FROM \(schema("author"))
+        SELECT \(AuthorRecord.columns), replica FROM \(schema("author"))
         WHERE space = $1 AND replica = ANY($2)
         """, [key, .byteStrings(authors.map(\.bytes))]))
   }
 
   func set(_ record: AuthorRecord, of author: ReplicaID) throws {
     let brought = record.brought
-    try db.run(
+    db.queue(
       """
       INSERT INTO \(schema("author")) (
         space, replica, member, brought_by, brought_first, brought_last, admitted, banned_after)
@@ -33,7 +36,8 @@ extension PostgreSQLSpaceTransaction {
 
   var authorCount: Int {
     get throws {
-      try db.count(
+      if let facts { return facts.authorCount }
+      return try db.count(
         of: key,
         """
         \(schema("head")) AS head WHERE space = $1 AND NOT EXISTS (
@@ -44,50 +48,62 @@ extension PostgreSQLSpaceTransaction {
   }
 
   var headCount: Int {
-    get throws { try db.count(of: key, "\(schema("head")) WHERE space = $1") }
+    get throws {
+      if let facts { return facts.headCount }
+      return try db.count(of: key, "\(schema("head")) WHERE space = $1")
+    }
   }
 
   func authorCount(of member: MemberName?) throws -> Int {
-    try db.count(
-      of: key, "\(schema("author")) WHERE space = $1 AND \(Self.countsForMember)",
+    if let facts, facts.push.member == member { return facts.ownAuthorCount }
+    return try db.count(
+      of: key,
+      "\(schema("author")) WHERE space = $1 AND \(AuthorRecord.countsForMember("$2", "$3"))",
       MemberName.counting(member))
   }
 
-  /// Which ids count as a member's, with ``MemberName/counting(_:)``.
-  private static let countsForMember = """
-    banned_after IS NULL AND CASE WHEN member IS NULL THEN brought_by IS NOT DISTINCT FROM $2
-      ELSE member IS NOT DISTINCT FROM $3 END
-    """
-
   var counted: CountedOperations {
     get throws {
-      try CountedOperations(
+      if let facts { return facts.counted }
+      return try CountedOperations(
         db.run(
-          "SELECT \(CountedOperations.sums) FROM \(schema("head")) AS head WHERE space = $1", [key]
-        ).first!)
+          "SELECT \(CountedOperations.sums()) FROM \(schema("head")) AS head WHERE space = $1",
+          [key]
+        ).first!, from: 0)
     }
   }
 
   func counted(of member: MemberName?) throws -> CountedOperations {
-    try CountedOperations(
+    if let facts, facts.push.member == member { return facts.ownCounted }
+    return try CountedOperations(
       db.run(
-        "\(CountedOperations.ofAuthors(schema)) AND \(Self.countsForMember)",
+        "\(CountedOperations.ofAuthors(schema)) AND \(AuthorRecord.countsForMember("$2", "$3"))",
         [key] + MemberName.counting(member)
-      ).first!)
+      ).first!, from: 0)
   }
 
   func members(atMost count: Int) throws -> Set<MemberName> {
-    let rows = try db.run(
+    if count == 2, facts != nil, let pairOfMembers { return pairOfMembers }
+    let select = selectMembers(atMost: count)
+    return MemberName.all(in: try db.run(select.sql, select.values))
+  }
+
+  func selectMembers(atMost count: Int) -> (sql: String, values: [PostgreSQLValue]) {
+    (
       """
       SELECT DISTINCT member FROM \(schema("token")) WHERE space = $1 AND member IS NOT NULL
       ORDER BY member LIMIT $2
-      """, [key, .integer(count)])
-    return Set(rows.map { MemberName(stored: $0.text(0)!) })
+      """, [key, .integer(count)]
+    )
   }
 }
 
 extension MemberName {
-  fileprivate static func counting(_ member: MemberName?) -> [PostgreSQLValue] {
+  static func all(in rows: PostgreSQLRows) -> Set<MemberName> {
+    Set(rows.map { MemberName(stored: $0.text(0)!) })
+  }
+
+  static func counting(_ member: MemberName?) -> [PostgreSQLValue] {
     [.text(member?.text ?? ""), .text(member?.text)]
   }
 }
@@ -102,24 +118,28 @@ extension PostgreSQLConnection {
 
 extension CountedOperations {
   /// Of heads. A sum over numbers that are out of range is out of range too.
-  fileprivate static let sums = """
-    \(StoredNumber.position.sum("head.operations"))::bigint,
-    \(StoredNumber.bytes.sum("head.bytes"))::bigint
+  ///
+  /// - Parameter condition: of the rows that count.
+  static func sums(where condition: String? = nil) -> String {
     """
+    \(StoredNumber.position.sum("head.operations", where: condition))::bigint,
+    \(StoredNumber.bytes.sum("head.bytes", where: condition))::bigint
+    """
+  }
 
   /// Of the authors of a space of whom something is known.
   fileprivate static func ofAuthors(_ schema: PostgreSQLSchema) -> String {
     """
-    SELECT \(sums) FROM \(schema("author")) AS author JOIN \(schema("head")) AS head
+    SELECT \(sums()) FROM \(schema("author")) AS author JOIN \(schema("head")) AS head
       ON head.space = author.space AND head.author = author.replica
     WHERE author.space = $1
     """
   }
 
-  fileprivate init(_ row: PostgreSQLRow) throws {
+  init(_ row: PostgreSQLRow, from first: Int) throws {
     self.init(
-      operations: Int(try row.number(0, .position, of: "head")),
-      bytes: Int(try row.number(1, .bytes, of: "head")))
+      operations: Int(try row.number(first, .position, of: "head")),
+      bytes: Int(try row.number(first + 1, .bytes, of: "head")))
   }
 
   /// Of those that are banned, mostly none.
@@ -129,7 +149,7 @@ extension CountedOperations {
     try CountedOperations(
       db.run(
         "\(ofAuthors(schema)) AND banned_after IS NOT NULL", [.integer(space)]
-      ).first!)
+      ).first!, from: 0)
   }
 }
 
@@ -141,7 +161,7 @@ extension PostgreSQLSpaceStore {
       try AuthorRecord.all(
         in: run(
           """
-          SELECT \(AuthorRecord.columns) FROM \(schema("author"))
+          SELECT \(AuthorRecord.columns), replica FROM \(schema("author"))
           WHERE space = (SELECT id FROM \(schema("space")) WHERE name = $1) \(condition)
           """, [.text(space.text)] + values))
     }
@@ -157,25 +177,36 @@ extension PostgreSQLSpaceStore {
 }
 
 extension AuthorRecord {
-  fileprivate static let columns =
-    "member, brought_by, brought_first, brought_last, admitted, banned_after, replica"
+  /// Which ids count as a member's.
+  ///
+  /// - Parameter parameters: of ``MemberName/counting(_:)``.
+  static func countsForMember(_ bringer: String, _ member: String) -> String {
+    """
+    banned_after IS NULL AND CASE WHEN member IS NULL
+      THEN brought_by IS NOT DISTINCT FROM \(bringer) ELSE member IS NOT DISTINCT FROM \(member) END
+    """
+  }
 
   fileprivate static func all(in rows: PostgreSQLRows) throws -> [ReplicaID: AuthorRecord] {
     var records: [ReplicaID: AuthorRecord] = [:]
-    for row in 0..<rows.count { records[try rows[row].replica(6)] = try AuthorRecord(rows[row]) }
+    for row in 0..<rows.count {
+      records[try rows[row].replica(6)] = try AuthorRecord(rows[row], from: 0)
+    }
     return records
   }
 
-  private init(_ row: PostgreSQLRow) throws {
+  /// - Parameter first: the first of its columns.
+  init(_ row: PostgreSQLRow, from first: Int) throws {
     func sequence(_ column: Int) throws -> UInt64? {
-      if row.isNull(column) { return nil }
-      return UInt64(try row.number(column, .sequence, of: "author"))
+      if row.isNull(first + column) { return nil }
+      return UInt64(try row.number(first + column, .sequence, of: "author"))
     }
     self.init(
-      member: row.text(0).map { MemberName(stored: $0) },
+      member: row.text(first).map { MemberName(stored: $0) },
       admitted: try sequence(4), bannedAfter: try sequence(5))
-    guard let first = try sequence(2), let last = try sequence(3) else { return }
-    brought = BroughtOperations(first: first, last: last, by: Bringer(stored: row.text(1)))
+    guard let start = try sequence(2), let end = try sequence(3) else { return }
+    brought = BroughtOperations(
+      first: start, last: end, by: Bringer(stored: row.text(first + 1)))
   }
 }
 #endif

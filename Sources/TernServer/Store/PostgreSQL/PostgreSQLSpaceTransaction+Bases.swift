@@ -22,7 +22,7 @@ private struct PassedBases {
     after position: UInt64, held: [ReplicaID: SnapshotHead], heads: [ReplicaID: AuthorHead],
     position end: Int64
   ) throws -> [ReplicaID: AuthorHead?] {
-    try db.run(
+    db.queue(
       """
       UPDATE \(schema("operation")) SET author = $2
       WHERE space = $1 AND author = $3 AND sequence < 0 AND position > $4
@@ -41,11 +41,11 @@ private struct PassedBases {
       changed[author] = .some(
         try AuthorHead(ofOperation: bytes(of: last, by: author), or: covered))
     }
-    try db.run(
+    db.queue(
       "DELETE FROM \(schema("head")) WHERE space = $1 AND author = ANY($2)",
       [key, .byteStrings(changed.filter { $0.value == nil }.map(\.key.bytes))])
     try counts.set(changed.compactMapValues(\.self), position: end, adding: removed)
-    try db.run("DELETE FROM \(schema("state")) WHERE space = $1", [key])
+    db.queue("DELETE FROM \(schema("state")) WHERE space = $1", [key])
     return changed
   }
 
@@ -65,7 +65,7 @@ private struct PassedBases {
 
   /// Returns what the author's later operations were.
   private func pass(after sequence: UInt64, of author: ReplicaID) throws -> CountedOperations {
-    let passed = try db.run(
+    let passed = try db.change(
       """
       WITH passed AS (
         UPDATE \(schema("operation")) SET author = $4, sequence = -position

@@ -8,7 +8,7 @@ extension PostgreSQLSpaceTransaction {
   }
 
   func trim(through position: UInt64) throws {
-    try db.run(
+    db.queue(
       "UPDATE \(schema("space")) SET trimmed = greatest(trimmed, $2) WHERE id = $1",
       [key, .integer(Int64(position))])
   }
@@ -19,7 +19,7 @@ extension PostgreSQLSpaceTransaction {
     let some = try counts.some(
       after: places.released, through: places.trimmed, operations: operations, contentBytes: .max)
     try counts.countAuthors(after: places.released, through: some.end, "-")
-    try db.run(
+    db.queue(
       """
       UPDATE \(schema("space")) SET released = $2, bytes = bytes - $3, kept_bytes = kept_bytes + $3
       WHERE id = $1
@@ -33,12 +33,12 @@ extension PostgreSQLSpaceTransaction {
     guard places.emptied < last else { return false }
     let some = try counts.some(
       after: places.emptied, through: last, operations: operations, contentBytes: contentBytes)
-    try db.run(
+    db.queue(
       """
       DELETE FROM \(schema("operation_bytes"))
       WHERE space = $1 AND position > $2 AND position <= $3
       """, [key, .integer(places.emptied), .integer(some.end)])
-    try db.run(
+    db.queue(
       "UPDATE \(schema("space")) SET emptied = $2, kept_bytes = kept_bytes - $3 WHERE id = $1",
       [key, .integer(some.end), .integer(some.bytes)])
     return some.end < last
@@ -59,7 +59,7 @@ extension PostgreSQLSpaceTransaction {
       """, [key, .integer(places.emptied), .integer(places.released)]
     ).first!
     try counts.countAuthors(after: places.emptied, through: places.released, "+")
-    try db.run(
+    db.queue(
       """
       UPDATE \(schema("space")) SET trimmed = emptied, released = emptied, bytes = bytes + $2,
         kept_bytes = kept_bytes - $2
@@ -75,15 +75,16 @@ extension PostgreSQLSpaceTransaction {
 
   var deadlines: SpaceDeadlines {
     get throws {
+      if let facts { return facts.deadlines }
       let row = try db.run(
         "SELECT refill_ms, untrimmed_ms FROM \(schema("space")) WHERE id = $1", [key]
       ).first!
-      return try SpaceDeadlines(row)
+      return try SpaceDeadlines(row, from: 0)
     }
   }
 
   func set(_ deadlines: SpaceDeadlines) throws {
-    try db.run(
+    db.queue(
       "UPDATE \(schema("space")) SET refill_ms = $2, untrimmed_ms = $3 WHERE id = $1",
       [
         key, .integer(deadlines.refill?.milliseconds), .integer(deadlines.trimming?.milliseconds),
@@ -91,11 +92,11 @@ extension PostgreSQLSpaceTransaction {
   }
 
   var usage: SpaceUsage {
-    get throws { try SpaceUsage.fetch(db, schema, where: "id = $1", [key])! }
+    get throws { try facts?.usage ?? SpaceUsage.fetch(db, schema, where: "id = $1", [key])! }
   }
 
   func set(_ quota: SpaceQuota) throws {
-    try db.run(
+    db.queue(
       """
       UPDATE \(schema("space")) SET quota_bytes = $2, quota_operations = $3, quota_authors = $4,
         quota_share = $5
@@ -119,12 +120,12 @@ extension PostgreSQLSpaceTransaction {
 
   func set(_ lease: Lease?, of replica: ReplicaID) throws {
     guard let lease else {
-      try db.run(
+      db.queue(
         "DELETE FROM \(schema("lease")) WHERE space = $1 AND replica = $2",
         [key, .bytes(replica.bytes)])
       return
     }
-    try db.run(
+    db.queue(
       """
       INSERT INTO \(schema("lease")) (space, replica, position, at_ms) VALUES ($1, $2, $3, $4)
       ON CONFLICT (space, replica) DO UPDATE SET position = excluded.position,
@@ -146,24 +147,24 @@ extension PostgreSQLSpaceTransaction {
   }
 
   func add(_ mark: PositionMark, _ kind: MarkKind) throws {
-    try db.run(
+    db.queue(
       "INSERT INTO \(schema(kind.table)) (space, position, at_ms) VALUES ($1, $2, $3)",
       [key, .integer(Int64(mark.position)), .integer(mark.time.milliseconds)])
   }
 
   func removeMarks(before position: UInt64, _ kind: MarkKind) throws {
-    try db.run(
+    db.queue(
       "DELETE FROM \(schema(kind.table)) WHERE space = $1 AND position < $2",
       [key, .integer(Int64(clamping: position))])
   }
 }
 
 extension SpaceDeadlines {
-  fileprivate init(_ row: PostgreSQLRow) throws {
+  init(_ row: PostgreSQLRow, from first: Int) throws {
     func time(_ column: Int) throws -> Date? {
       row.isNull(column) ? nil : try row.time(column, of: "space")
     }
-    self.init(refill: try time(0), trimming: try time(1))
+    self.init(refill: try time(first), trimming: try time(first + 1))
   }
 }
 

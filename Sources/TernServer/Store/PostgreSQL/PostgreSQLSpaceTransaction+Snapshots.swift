@@ -4,12 +4,16 @@ import TernCore
 
 extension PostgreSQLSpaceTransaction {
   func snapshots() throws -> [StoredSnapshot] {
-    try db.run(
-      """
+    let select = (
+      sql: """
       SELECT \(StoredSnapshot.columns) FROM \(schema("snapshot"))
       WHERE space = $1 AND name IS NOT NULL ORDER BY position, name
-      """, [key]
-    ).map { try StoredSnapshot($0) }
+      """, values: [key]
+    )
+    // A push that asks for them asks for the members next: its space is nearly full.
+    let rows = try db.runAll([select] + (facts == nil ? [] : [selectMembers(atMost: 2)]))
+    if rows.count > 1 { pairOfMembers = MemberName.all(in: rows[1]) }
+    return try rows[0].map { try StoredSnapshot($0) }
   }
 
   func snapshot(_ name: String) throws -> StoredSnapshot? {
@@ -26,7 +30,7 @@ extension PostgreSQLSpaceTransaction {
   }
 
   func add(_ snapshot: StoredSnapshot, heads: [ReplicaID: SnapshotHead]) throws {
-    try db.run(
+    db.queue(
       """
       INSERT INTO \(schema("snapshot")) (space, \(StoredSnapshot.columns), heads)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
@@ -41,7 +45,7 @@ extension PostgreSQLSpaceTransaction {
   }
 
   func update(_ snapshot: StoredSnapshot) throws {
-    try db.run(
+    db.queue(
       """
       UPDATE \(schema("snapshot")) SET cursor = $3, position = $4, is_complete = $5, bytes = $6,
         touched_ms = $7, refusal = $8
@@ -59,7 +63,7 @@ extension PostgreSQLSpaceTransaction {
     if time != nil, let snapshot = try snapshot(name) {
       try counts.addBytes(-snapshot.bytes, kept: snapshot.bytes)
     }
-    try db.run(
+    db.queue(
       """
       UPDATE \(schema("snapshot"))
       SET name = NULL, dropped_ms = $3, dropped_name = CASE WHEN $3 IS NOT NULL THEN name END
@@ -85,14 +89,14 @@ extension PostgreSQLSpaceTransaction {
   }
 
   func update(_ dropped: DroppedSnapshot) throws {
-    try db.run(
+    db.queue(
       "UPDATE \(schema("snapshot")) SET dropped_ms = $2 WHERE id = $1",
       [.integer(dropped.row), .integer(dropped.time.milliseconds)])
   }
 
   func bringBack(_ dropped: DroppedSnapshot) throws -> Bool {
     guard try snapshot(dropped.id) == nil else { return false }
-    try db.run(
+    db.queue(
       """
       UPDATE \(schema("snapshot")) SET name = dropped_name, dropped_name = NULL, dropped_ms = NULL
       WHERE id = $1
@@ -102,7 +106,7 @@ extension PostgreSQLSpaceTransaction {
   }
 
   func forget(_ dropped: DroppedSnapshot) throws {
-    try db.run(
+    db.queue(
       "UPDATE \(schema("snapshot")) SET dropped_name = NULL WHERE id = $1",
       [.integer(dropped.row)])
   }
@@ -128,13 +132,13 @@ extension PostgreSQLSpaceTransaction {
     }
     // Of those that are kept the bytes count there.
     try counts.addBytes(kept - total, kept: -kept)
-    try db.run(
+    db.queue(
       """
       DELETE FROM \(schema("snapshot_part")) AS part
       USING unnest($1::bigint[], $2::bigint[]) AS gone (snapshot, part)
       WHERE part.snapshot = gone.snapshot AND part.part = gone.part
       """, [.integers(removed.map(\.snapshot)), .integers(removed.map(\.part))])
-    try db.run(
+    db.queue(
       """
       DELETE FROM \(schema("snapshot")) AS snapshot
       WHERE \(Self.goes)
@@ -167,7 +171,7 @@ extension PostgreSQLSpaceTransaction {
   }
 
   func addPart(_ bytes: [UInt8], digest: PartDigest, index: Int, of name: String) throws {
-    try db.run(
+    db.queue(
       """
       INSERT INTO \(schema("snapshot_part")) (snapshot, part, digest, bytes)
       SELECT id, $3, $4, $5 FROM \(schema("snapshot")) WHERE space = $1 AND name = $2
@@ -184,7 +188,7 @@ extension PostgreSQLSpaceTransaction {
 
   func set(_ state: StoredState) throws {
     guard let report = state.report else { preconditionFailure("a report is stored with itself") }
-    try db.run(
+    db.queue(
       """
       INSERT INTO \(schema("state")) (space, position, at_ms, is_disputed, report)
       VALUES ($1, $2, $3, $4, $5)

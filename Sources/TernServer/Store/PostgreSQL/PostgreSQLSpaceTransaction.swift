@@ -10,35 +10,49 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
   let schema: PostgreSQLSchema
   let id: Int64
   private let isNew: Bool
+  /// What was read with the lock; no more what the rows say once something was written.
+  private let read: (facts: PushFacts, writes: Int)?
+  /// Of the space's members, where a push asked for what goes with them.
+  var pairOfMembers: Set<MemberName>?
 
   /// The lock is a statement of its own: one that waited for it and read other rows too would see
   /// those as they were before the wait.
-  init(_ db: PostgreSQLConnection, _ schema: PostgreSQLSchema, space: SpaceName) throws {
+  ///
+  /// - Parameter push: what the transaction is for, if that is a push.
+  init(
+    _ db: PostgreSQLConnection, _ schema: PostgreSQLSchema, space: SpaceName,
+    push: ForeseenPush? = nil
+  ) throws {
     (self.db, self.schema) = (db, schema)
-    let lock = {
-      try db.run(
-        "SELECT id, position FROM \(schema("space")) WHERE name = $1"
-          + (Planted.isActive(.headUnlocked) ? "" : " FOR NO KEY UPDATE"),
-        [.text(space.text)]
-      ).first
-    }
+    let lock = (
+      sql: "SELECT id, position FROM \(schema("space")) WHERE name = $1"
+        + (Planted.isActive(.headUnlocked) ? "" : " FOR NO KEY UPDATE"),
+      values: [PostgreSQLValue.text(space.text)]
+    )
+    let asked = [lock] + (push.map { [PushFacts.statement(of: $0, in: space, schema)] } ?? [])
+    let isLate = !Planted.isActive(.readBeforeLock)
+    let first = try isLate ? db.runAll(asked) : db.runAll(asked.reversed()).reversed()
     var isNew = false
-    var row = try lock()
+    var row = first[0].first
+    // Of a space that was not there when it was to be locked nothing was read under the lock.
+    let facts = row == nil ? nil : first.dropFirst().first
     while row == nil {
       // Another process can make it first, and remove it again before it is locked here.
       isNew =
-        try db.run(
+        try db.change(
           "INSERT INTO \(schema("space")) (name) VALUES ($1) ON CONFLICT DO NOTHING",
           [.text(space.text)]
         ).changed == 1
-      row = try lock()
+      row = try db.run(lock.sql, lock.values).first
     }
     guard let row else { fatalError("the loop ends with a row") }
     (id, self.isNew) = (row.integer(0), isNew)
+    read = try push.flatMap { push in try facts.map { (try PushFacts($0, of: push), db.writes) } }
     position = try row.position(1, of: "space")
   }
 
   var key: PostgreSQLValue { .integer(id) }
+  var facts: PushFacts? { read.flatMap { $0.writes == db.writes ? $0.facts : nil } }
   var counts: PostgreSQLCounts { PostgreSQLCounts(db: db, schema: schema, id: id) }
 
   var spacesBefore: Int? {
@@ -59,7 +73,10 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
   }
 
   func heads(of authors: Set<ReplicaID>) throws -> [ReplicaID: AuthorHead] {
-    try AuthorHead.all(
+    if let facts, facts.push.authors.isSuperset(of: authors) {
+      return facts.heads.filter { authors.contains($0.key) }
+    }
+    return try AuthorHead.all(
       in: db.run(
         "\(AuthorHead.select(schema)) WHERE space = $1 AND author = ANY($2)",
         [key, .byteStrings(authors.map(\.bytes))]))
@@ -70,6 +87,7 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
   func digests(of keys: [OperationKey]) throws -> [OperationKey: OperationDigest] {
     let keys = keys.filter { Int64(exactly: $0.sequence) != nil }
     if keys.isEmpty { return [:] }
+    if let facts, facts.push.holds(keys) { return facts.digests }
     let rows = try db.run(
       """
       SELECT operation.author, operation.sequence, digest FROM \(schema("operation")) AS operation
@@ -99,7 +117,8 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
   }
 
   func chain(at position: UInt64) throws -> ChainDigest? {
-    try ChainDigest.fetch(db, schema, space: id, at: position)
+    if let facts, position == self.position { return facts.chain }
+    return try ChainDigest.fetch(db, schema, space: id, at: position)
   }
 
   var basePosition: UInt64 {
@@ -125,7 +144,7 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
       chain = next
       chains.append(next.bytes)
     }
-    try db.run(
+    db.queue(
       """
       WITH new AS (
         SELECT $2 + number AS position, author, sequence, digest, chain, bytes
@@ -150,7 +169,7 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
   func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) throws -> ChainDigest {
     let next = Int64(position) + 1
     let chain = ChainDigest(after: try chain(at: position), digest)
-    try db.run(
+    db.queue(
       """
       INSERT INTO \(schema("operation")) (space, position, author, sequence, digest, chain)
       VALUES ($1, $2, $3, $4, $5, $6)
@@ -164,7 +183,7 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
   }
 
   func add(_ token: TokenDigest, of member: MemberName?, created: Date) throws {
-    try db.run(
+    db.queue(
       "INSERT INTO \(schema("token")) (digest, space, created_ms, member) VALUES ($1, $2, $3, $4)",
       [.bytes(token.bytes), key, .integer(created.milliseconds), .text(member?.text)])
   }
@@ -172,22 +191,26 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
 
 extension AuthorHead {
   fileprivate static func select(_ schema: PostgreSQLSchema) -> String {
-    "SELECT sequence, time, continues, operations, bytes, author FROM \(schema("head"))"
+    "SELECT \(columns), author FROM \(schema("head"))"
   }
 
   fileprivate static func all(in rows: PostgreSQLRows) throws -> [ReplicaID: AuthorHead] {
     var heads: [ReplicaID: AuthorHead] = [:]
-    for row in 0..<rows.count { heads[try rows[row].replica(5)] = try AuthorHead(rows[row]) }
+    for row in 0..<rows.count {
+      heads[try rows[row].replica(5)] = try AuthorHead(rows[row], from: 0)
+    }
     return heads
   }
 
   /// Also looks at the numbers that it leaves out, which a push is added to.
-  private init(_ row: PostgreSQLRow) throws {
-    _ = try row.number(3, .position, of: "head")
-    _ = try row.number(4, .bytes, of: "head")
+  ///
+  /// - Parameter first: the first of its columns.
+  init(_ row: PostgreSQLRow, from first: Int) throws {
+    _ = try CountedOperations(row, from: first + 3)
     self.init(
-      sequence: UInt64(try row.number(0, .sequence, of: "head")),
-      time: HybridTime(rawValue: UInt64(bitPattern: row.integer(1))), continues: row.flag(2))
+      sequence: UInt64(try row.number(first, .sequence, of: "head")),
+      time: HybridTime(rawValue: UInt64(bitPattern: row.integer(first + 1))),
+      continues: row.flag(first + 2))
   }
 }
 

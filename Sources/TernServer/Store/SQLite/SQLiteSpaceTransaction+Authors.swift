@@ -150,7 +150,7 @@ extension SQLiteSpaceStore {
 }
 
 extension AuthorRecord {
-  fileprivate static let columns =
+  static let columns =
     "member, brought_by, brought_first, brought_last, admitted, banned_after"
 
   fileprivate init(_ row: Row) throws {

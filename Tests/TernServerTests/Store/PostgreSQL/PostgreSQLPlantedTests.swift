@@ -37,6 +37,34 @@ struct PostgreSQLPlantedTests {
     #expect(try !goesThrough(nil))
   }
 
+  /// Of what one push reads, another one changes meanwhile.
+  @Test func `INV-03: what is read before the lock is caught`() throws {
+    let probe = StatementProbe()
+    let (one, two) = (try database.open(probe: probe.probe), try database.open())
+    let clock = HandClock()
+    let services = [one, two].map { SpaceService(store: $0, clock: clock.clock) }
+    var (ada, bob) = (Author(1), Author(2))
+    _ = try services[0].push(ada.write(count: 1), to: .home)
+    func pushBeside(_ bug: Planted?) throws -> [UInt64] {
+      // The lock is the third, behind BEGIN and its limits; with the bug that is the reading.
+      let operations = (ada.write(count: 1), bob.write(count: 1))
+      let meanwhile: @Sendable (PostgreSQLConnection) throws -> Void = { _ in
+        _ = try services[1].push(operations.1, to: .home)
+      }
+      let push = {
+        try probe.doing(meanwhile, at: bug == nil ? 2 : 3, .sending) {
+          try services[0].push(operations.0, to: .home)
+        }
+      }
+      if let bug { _ = try Planted.with(bug) { try push() } } else { _ = try push() }
+      return try database.brokenChains()
+    }
+    #expect(try pushBeside(nil) == [])
+    // It goes on from the chain of a position that another push has taken.
+    #expect(try pushBeside(.readBeforeLock) == [5])
+    _ = try one.removeSpace(.home)
+  }
+
   /// So answers a COMMIT whose wait for a standby was cancelled.
   @Test func `INV-03: a COMMIT with a warning is not acknowledged`() throws {
     let store = try database.open()
@@ -56,7 +84,10 @@ struct PostgreSQLPlantedTests {
   }
 
   @Test func `each of them is looked for here`() {
-    #expect(Planted.ofStores == [.headUnlocked, .commitUnclear])
+    #expect(
+      Planted.ofStores == [
+        .headUnlocked, .readBeforeLock, .commitUnclear, .positionEarly, .headsUnread, .greatestHead,
+      ])
   }
 }
 #endif

@@ -87,7 +87,7 @@ struct PostgreSQLStoreTests {
     // As a primary does that became a standby, and kept its sessions.
     try store.update(.home) {
       let transaction = try #require($0 as? PostgreSQLSpaceTransaction)
-      try transaction.db.run("SET SESSION default_transaction_read_only = on")
+      _ = try transaction.db.run("SET SESSION default_transaction_read_only = on")
     }
     let error = #expect(throws: PostgreSQLError.self) { try store.update(.home) { _ in } }
     #expect(error?.state == "25006" && error?.isOfDisk ?? false)
