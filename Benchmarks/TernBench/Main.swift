@@ -31,6 +31,9 @@ enum Main {
            tern-bench sync FOLDER               microseconds that one commit waits for the disk
            tern-bench snapshot FOLDER ROWS STEP         make, cut, killed, load or again, in that order
            tern-bench check FOLDER ROWS         seconds of a server's check of an offered snapshot
+           tern-bench push DATA SPACES OPERATIONS SECONDS
+                                               operations a second, so many a push, and their count
+           tern-bench insert FILE OPERATIONS SECONDS    the same of plain inserts, in SQLite
     """
 
   static func main() throws {
@@ -46,6 +49,22 @@ enum Main {
       else { return fail() }
       let path = arguments.count == 5 ? arguments[4] : nil
       measure(try bench.prepare(isSynced: isSynced, path: path, rows: BenchRow.make(rows)))
+    #if PostgreSQL
+    case "push" where arguments.count == 5:
+      guard let spaces = Int(arguments[2]), let operations = Int(arguments[3]),
+        let seconds = Double(arguments[4])
+      else { return fail() }
+      try PushBench(
+        data: arguments[1], spaces: spaces, operationsPerPush: operations, seconds: seconds
+      ).run()
+    case "insert" where arguments.count == 4:
+      guard let operations = Int(arguments[2]), let seconds = Double(arguments[3]) else {
+        return fail()
+      }
+      try InsertFloor(
+        path: arguments[1], operationsPerTransaction: operations, seconds: seconds
+      ).run()
+    #endif
     case "floor" where arguments.count == 5 && arguments[1] == "single":
       guard let rows = Int(arguments[3]), let step = SealFloor.Step(rawValue: arguments[2]) else {
         return fail()

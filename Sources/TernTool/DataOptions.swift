@@ -21,17 +21,22 @@ struct DataOptions: ParsableArguments {
   }
 
   func validate() throws {
-    if isDatabase, holdsPassword {
+    if isDatabase { try Self.checkPassword(in: data, "--data") }
+  }
+
+  /// - Throws: `ValidationError` for an address with a password.
+  static func checkPassword(in address: String, _ option: String) throws {
+    if holdsPassword(address) {
       throw ValidationError(
-        "--data has a password, which every user of this machine sees in the list of processes; "
+        "\(option) has a password, which every user of this machine sees in the list of processes; "
           + "write it into a file that you alone can read, and name that: passfile=FILE")
     }
   }
 
   /// By hand: an address may name several hosts, which `URLComponents` takes for none. Whoever is
   /// named with a colon before the last `@` has a password, whatever stands in it.
-  private var holdsPassword: Bool {
-    let parts = data.dropFirst(data.prefix { $0 != "/" }.count + 2)
+  private static func holdsPassword(_ address: String) -> Bool {
+    let parts = address.dropFirst(address.prefix { $0 != "/" }.count + 2)
       .split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     if let end = parts[0].lastIndex(of: "@"), parts[0][..<end].contains(":") { return true }
     guard parts.count == 2 else { return false }
@@ -41,7 +46,8 @@ struct DataOptions: ParsableArguments {
     }
   }
 
-  func open(checkpoints: Bool) throws -> OpenedData {
+  /// - Parameter listening: where a database's notifications are heard.
+  func open(checkpoints: Bool, listeningAt listening: String? = nil) throws -> OpenedData {
     var generator = SystemRandomNumberGenerator()
     guard isDatabase else {
       let store = try SQLiteSpaceStore(path: data, using: &generator, checkpoints: checkpoints)
@@ -51,7 +57,8 @@ struct DataOptions: ParsableArguments {
       }
     }
     #if PostgreSQL
-    let store = try PostgreSQLSpaceStore(data, schema: schema, using: &generator)
+    let store = try PostgreSQLSpaceStore(
+      data, schema: schema, listeningAt: listening, using: &generator)
     return OpenedData(store: store) { store.close() }
     #else
     throw ValidationError(

@@ -19,6 +19,12 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "The port to listen on; 0 for a free one.")
   var port = 8080
 
+  @Option(
+    help: ArgumentHelp(
+      "The database's address without a pool between, to hear other servers' pushes at once.",
+      discussion: "Without it they are found once a second."))
+  var listenURL: String?
+
   @Option(help: "The most bytes that a space may store, unpacked; see 'tern space quota'.")
   var spaceBytes = ServerLimits().bytesPerSpace
 
@@ -35,6 +41,12 @@ struct ServeCommand: AsyncParsableCommand {
   var connectionsPerAddress: Int?
 
   func validate() throws {
+    if let listenURL {
+      guard options.isDatabase else {
+        throw ValidationError("--listen-url is for a database; --data names a file")
+      }
+      try DataOptions.checkPassword(in: listenURL, "--listen-url")
+    }
     if let connectionsPerAddress, connectionsPerAddress < 1 {
       throw ValidationError("--connections-per-address is a number from 1")
     }
@@ -57,7 +69,7 @@ struct ServeCommand: AsyncParsableCommand {
     // Any number of processes serve a database, and one a file.
     let lock = options.isDatabase ? nil : try ServingLock(dataPath: options.data)
     defer { lock?.release() }
-    let data = try options.open(checkpoints: true)
+    let data = try options.open(checkpoints: true, listeningAt: listenURL)
     defer { data.close() }
     var logger = Logger(label: "tern") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = .warning
@@ -70,6 +82,9 @@ struct ServeCommand: AsyncParsableCommand {
     (limits.bytesPerSpace, limits.operationsPerSpace) = (spaceBytes, spaceOperations)
     limits.diskReserveBytes = reserveBytes
     limits.processorPerToken = .seconds(processorPerToken)
+    if options.isDatabase, listenURL == nil {
+      logger.notice("other servers' pushes are found once a second: there is no --listen-url")
+    }
     let service = SpaceService(
       store: data.store, clock: .system, limits: limits,
       disk: options.isDatabase ? .unlimited : .holding(options.data))

@@ -52,11 +52,13 @@ public struct TernServerApplication: Service {
     service.makesSpaces = false
     let maintenance = Maintenance(
       service: service, queue: queue, interval: maintenanceInterval, logger: logger)
+    let relay = AnnouncementRelay(service: service, queue: queue, logger: logger)
     let heads = HeadReader(service: service, queue: queue, logger: logger)
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await maintenance.run() }
         group.addTask { await heads.run() }
+        group.addTask { await relay.run() }
         defer { group.cancelAll() }
         try await application(maintenance).run()
       }

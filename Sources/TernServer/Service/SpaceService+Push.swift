@@ -44,7 +44,7 @@ extension SpaceService {
       }
     }
     try CrashPoint.reach(.serverAfterCommit)
-    if receipt.accepted > 0 { board.publish(receipt.position, of: space) }
+    if receipt.accepted > 0 { tell(receipt.position, of: space) }
     return receipt
   }
 }

@@ -147,7 +147,7 @@ extension SpaceService {
 
   private func finish(_ grown: UInt64?, in space: SpaceName) throws -> Bool {
     try CrashPoint.reach(.serverAfterSnapshot)
-    if let grown { board.publish(grown, of: space) }
+    if let grown { tell(grown, of: space) }
     return try maintain(space)
   }
 

@@ -14,6 +14,7 @@ public struct SpaceService: Sendable {
   public let disk: ServerDisk
   let board = PositionBoard()
   let leases = LeaseBook()
+  let moved = MovedSpaces()
   let clockWatch = ClockWatch()
   /// Spaces that lost what was kept for ``restore(_:overQuota:)``, as the disk had no room.
   let givenUp = SpaceNames()
@@ -85,11 +86,20 @@ public struct SpaceService: Sendable {
     try listen(to: space).positions
   }
 
+  /// Tells whoever listens that this process has brought a space to a position, which is durable.
+  func tell(_ position: UInt64, of space: SpaceName) {
+    board.publish(position, of: space)
+    if store.announces { moved.note(space) }
+  }
+
   /// Tells whoever listens how far other processes have brought their spaces, by one query.
   ///
-  /// Returns whether there can be other processes.
-  func tellOtherProcesses() throws -> Bool {
-    guard let positions = try store.positionsByAnyProcess(of: board.spaces) else { return false }
+  /// - Parameter moved: of these alone.
+  /// - Returns: whether there can be other processes.
+  func tellOtherProcesses(of moved: Set<SpaceName>? = nil) throws -> Bool {
+    let spaces = board.spaces.filter { moved?.contains($0) ?? true }
+    if let moved, spaces.isEmpty || moved.isEmpty { return true }
+    guard let positions = try store.positionsByAnyProcess(of: spaces) else { return false }
     for (space, position) in positions { board.publish(position, of: space) }
     return true
   }

@@ -25,6 +25,19 @@ public protocol SpaceStore: Sendable {
   /// processes' pushes; `nil` where there are none.
   func positionsByAnyProcess(of spaces: [SpaceName]) throws -> [SpaceName: UInt64]?
 
+  /// The history on which the store goes on: greater once another server has taken the place of the
+  /// one before, of which the last commits may be missing.
+  var timeline: UInt64 { get }
+
+  /// Whether it hears of what other processes announce.
+  var announces: Bool { get }
+
+  /// Tells other processes that spaces moved. A hint, which may be lost.
+  func announce(_ spaces: Set<SpaceName>) throws
+
+  /// Waits until other processes announce spaces, for so long at the most. Called from one thread.
+  func announced(within time: Duration) throws -> Set<SpaceName>
+
   /// Operations that follow `position` and are not by `excluded`, seen at one moment.
   ///
   /// - Parameters:
@@ -107,6 +120,16 @@ extension SpaceStore {
   ) throws -> Value {
     try update(space, body)
   }
+
+  /// There was no other.
+  public var timeline: UInt64 { 0 }
+
+  /// There is nobody to hear of.
+  public var announces: Bool { false }
+
+  public func announce(_ spaces: Set<SpaceName>) throws {}
+
+  public func announced(within time: Duration) throws -> Set<SpaceName> { [] }
 
   /// One process serves it.
   public func positionsByAnyProcess(of spaces: [SpaceName]) -> [SpaceName: UInt64]? { nil }

@@ -26,7 +26,7 @@ final class TestDatabase: AnyExamination {
   }
 
   func open(
-    seed: UInt64 = 1, _ change: (inout PostgreSQLLimits) -> Void = { _ in },
+    seed: UInt64 = 1, listeningAt listening: String? = nil, _ change: (inout PostgreSQLLimits) -> Void = { _ in },
     probe: PostgreSQLProbe? = nil
   ) throws -> PostgreSQLSpaceStore {
     var generator = SeededGenerator(state: seed)
@@ -34,7 +34,8 @@ final class TestDatabase: AnyExamination {
     limits.connections = 4
     change(&limits)
     return try PostgreSQLSpaceStore(
-      address, schema: schema, limits: limits, probe: probe, using: &generator)
+      address, schema: schema, listeningAt: listening, limits: limits, probe: probe,
+      using: &generator)
   }
 
   /// Runs SQL in which `tern.` stands for the schema.

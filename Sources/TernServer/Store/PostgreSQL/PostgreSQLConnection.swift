@@ -12,6 +12,8 @@ final class PostgreSQLConnection {
   private let patience: Duration
   /// The first warning of the statement that runs.
   private var warning: String?
+  /// That of its server, where somebody has asked.
+  var timeline: UInt64 = 0
   /// Nothing was answered since somebody took it from the pool.
   var isUntried = false
   /// An answer did not come in time, and may still come.
@@ -150,6 +152,27 @@ final class PostgreSQLConnection {
     guard PQtransactionStatus(connection) != PQTRANS_IDLE else { return }
     // The error before it is the one that counts.
     _ = try? run("ROLLBACK")
+  }
+
+  /// Waits for notifications, on a connection that nothing else is asked over.
+  ///
+  /// - Returns: their payloads; none when the time is over.
+  /// - Throws: ``PostgreSQLError``.
+  func notifications(within time: Duration) throws -> [String] {
+    var payloads: [String] = []
+    func take() {
+      while let notification = PQnotifies(connection) {
+        payloads.append(String(cString: notification.pointee.extra))
+        PQfreemem(notification)
+      }
+    }
+    take()
+    guard payloads.isEmpty else { return payloads }
+    var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+    guard poll(&descriptor, 1, Int32(max(0, time / .milliseconds(1)))) > 0 else { return [] }
+    guard PQconsumeInput(connection) == 1 else { throw lost() }
+    take()
+    return payloads
   }
 
   // MARK: - Sending and waiting

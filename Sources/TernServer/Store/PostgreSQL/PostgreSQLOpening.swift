@@ -7,15 +7,19 @@ struct PostgreSQLStanding {
 
   init(_ connection: PostgreSQLConnection) { self.connection = connection }
 
+  /// - Returns: the timeline on which the server writes: each promotion, and each restoration to a
+  ///   point in time, begins a later one.
   /// - Throws: ``StoreError``, ``PostgreSQLError``.
-  func check() throws {
+  func check() throws -> UInt64 {
     let row = try connection.run(
       """
       SELECT current_setting('server_version_num')::bigint,
         pg_is_in_recovery()::int::bigint,
         (current_setting('default_transaction_read_only') = 'on')::int::bigint,
         (current_setting('fsync') = 'off')::int::bigint,
-        (current_setting('synchronous_commit') = 'off')::int::bigint
+        (current_setting('synchronous_commit') = 'off')::int::bigint,
+        CASE WHEN NOT pg_is_in_recovery() THEN
+          ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END
       """
     ).first!
     guard row.integer(0) >= 150_000 else {
@@ -37,6 +41,7 @@ struct PostgreSQLStanding {
         "the database says that a commit is durable before it is, by "
           + "\(row.flag(3) ? "'fsync = off'" : "'synchronous_commit = off'"); turn it on")
     }
+    return UInt64(row.integer(5))
   }
 }
 

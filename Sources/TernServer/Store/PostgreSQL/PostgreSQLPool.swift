@@ -89,6 +89,12 @@ final class PostgreSQLPool: @unchecked Sendable {
     do {
       let connection = try PostgreSQLConnection(address, patience: patience)
       try prepare(connection)
+      // Of an older timeline are those of a server that is the primary no more.
+      condition.withLock {
+        let count = idle.count
+        idle.removeAll { $0.timeline < connection.timeline }
+        left += count - idle.count
+      }
       return connection
     } catch {
       release(nil)

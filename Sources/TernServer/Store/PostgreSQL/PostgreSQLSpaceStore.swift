@@ -1,5 +1,6 @@
 #if PostgreSQL
 import Foundation
+import Synchronization
 import TernCore
 
 /// A store in a schema of a PostgreSQL database, version 15 or newer. Any number of processes can
@@ -15,6 +16,8 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   private let pool: PostgreSQLPool
   let schema: PostgreSQLSchema
   private let limits: PostgreSQLLimits
+  private let announcements: PostgreSQLAnnouncements?
+  private let newestTimeline: NewestTimeline
   /// How many connections are for reading, if there are as many.
   private static let kept = 6
 
@@ -24,35 +27,65 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   ///   - address: a URL or a string of settings as libpq takes it. Without `sslmode` it is
   ///     `verify-full`. A password is best in a `passfile`, which is read at each connection.
   ///   - schema: the schema of the database that holds the tables.
+  ///   - listening: the address at which notifications of other processes are heard, without a pool
+  ///     that hands out connections for a transaction; `nil` for none.
   ///   - generator: draws the epoch of a new store.
-  /// - Throws: ``StoreError`` where the database is none to keep a store in; ``PostgreSQLError``.
+  /// - Throws: ``StoreError`` where the database is none to keep a store in, or notifications don't
+  ///   arrive; ``PostgreSQLError``.
   /// - Source: https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING
   public convenience init(
-    _ address: String, schema: String = "tern", limits: PostgreSQLLimits = .init(),
-    using generator: inout some RandomNumberGenerator
+    _ address: String, schema: String = "tern", listeningAt listening: String? = nil,
+    limits: PostgreSQLLimits = .init(), using generator: inout some RandomNumberGenerator
   ) throws {
-    try self.init(address, schema: schema, limits: limits, probe: nil, using: &generator)
+    try self.init(
+      address, schema: schema, listeningAt: listening, limits: limits, probe: nil,
+      using: &generator)
   }
 
   init(
-    _ address: String, schema: String, limits: PostgreSQLLimits, probe: PostgreSQLProbe?,
+    _ address: String, schema: String, listeningAt listening: String? = nil,
+    limits: PostgreSQLLimits, probe: PostgreSQLProbe?,
     using generator: inout some RandomNumberGenerator
   ) throws {
     self.limits = limits
     self.schema = PostgreSQLSchema(name: schema)
     concurrentUpdates = max(1, limits.connections - Self.kept)
+    let newestTimeline = NewestTimeline()
+    self.newestTimeline = newestTimeline
     pool = PostgreSQLPool(address, connections: limits.connections, patience: limits.patience) {
-      try PostgreSQLStanding($0).check()
+      $0.timeline = try PostgreSQLStanding($0).check()
+      try newestTimeline.note($0.timeline)
       $0.probe = probe
     }
     let (opening, new) = (
       PostgreSQLOpening(schema: self.schema, limits: limits), Epoch.draw(using: &generator)
     )
     epoch = try pool.withConnection { try opening.epoch($0, orNew: new) }
+    announcements = listening.map {
+      PostgreSQLAnnouncements($0, schema: schema, patience: limits.patience, using: &generator)
+    }
+    try announcements?.prove(run)
   }
 
   /// Ends all access; what runs at the moment is finished.
-  public func close() { pool.close() }
+  public func close() {
+    pool.close()
+    announcements?.close()
+  }
+
+  // MARK: - Other processes
+
+  public var timeline: UInt64 { newestTimeline.value }
+
+  public var announces: Bool { announcements != nil }
+
+  public func announce(_ spaces: Set<SpaceName>) throws {
+    try announcements?.announce(spaces.map(\.text), run)
+  }
+
+  public func announced(within time: Duration) throws -> Set<SpaceName> {
+    Set(try announcements?.next(within: time).map { SpaceName(stored: $0) } ?? [])
+  }
 
   // MARK: - Transactions
 
@@ -135,6 +168,28 @@ public final class PostgreSQLSpaceStore: SpaceStore {
       return try body()
     } catch let error as NumberOutOfRange {
       throw error.error(in: space)
+    }
+  }
+}
+
+/// The newest timeline of the database that any connection has found.
+final class NewestTimeline: Sendable {
+  private let newest = Mutex<UInt64>(0)
+
+  var value: UInt64 { newest.withLock { $0 } }
+
+  /// - Throws: ``StoreError`` for a server that goes on in an older history, as a primary does that
+  ///   does not know yet that another one was promoted.
+  func note(_ timeline: UInt64) throws {
+    let newest = newest.withLock { newest in
+      newest = max(newest, timeline)
+      return newest
+    }
+    guard timeline == newest else {
+      throw StoreError(
+        .inaccessible,
+        "the database is on timeline \(timeline), and its primary is on \(newest) since a failover; "
+          + "end the old primary, or let the address name the new one")
     }
   }
 }
