@@ -111,13 +111,26 @@ enum KeepingChecks {
     try requireEqual(.limitsHold, try most(), space.name, "the one that keeps anything")
     try keep(beside)
     try requireEqual(.limitsHold, try most(), beside.name, "the one that keeps most")
+    try checkStatistics(space.store)
     _ = try space.store.removeSpace(beside.name)
+    try checkStatistics(space.store)
     try requireEqual(.limitsHold, try most(), space.name, "the one left that keeps anything")
     try space.update {
       _ = try $0.removeTrimmed(through: 2, operations: 9, contentBytes: 1 << 30)
     }
     try requireEqual(.limitsHold, try most(), nil, "after everything that was kept is removed")
     try require(.limitsHold, try space.store.reusableBytes() >= 0, "reusable bytes are negative")
+  }
+
+  /// What the store counts of all spaces is what it counts of each.
+  private static func checkStatistics(_ store: any SpaceStore) throws {
+    let usages = try store.spaces().map { try store.usage(of: $0) }
+    var statistics = try store.statistics()
+    statistics.database = nil
+    let sums = StoreStatistics(
+      spaces: usages.count, bytes: usages.reduce(0) { $0 + $1.bytes },
+      keptBytes: usages.reduce(0) { $0 + $1.keptBytes })
+    try requireEqual(.limitsHold, statistics, sums, "the store's statistics")
   }
 }
 #endif

@@ -25,6 +25,12 @@ struct ServeCommand: AsyncParsableCommand {
       discussion: "Without it they are found once a second."))
   var listenURL: String?
 
+  @Option(help: "The address for /health, /ready and /metrics.")
+  var adminHost = "127.0.0.1"
+
+  @Option(help: "The port for these, 0 for a free one. Without it there is no such listener.")
+  var adminPort: Int?
+
   @Option(help: "The most bytes that a space may store, unpacked; see 'tern space quota'.")
   var spaceBytes = ServerLimits().bytesPerSpace
 
@@ -62,6 +68,9 @@ struct ServeCommand: AsyncParsableCommand {
     guard (0...65_535).contains(port) else {
       throw ValidationError("--port is a number from 0 to 65535")
     }
+    if let adminPort, !(0...65_535).contains(adminPort) {
+      throw ValidationError("--admin-port is a number from 0 to 65535")
+    }
   }
 
   func run() async throws {
@@ -90,13 +99,20 @@ struct ServeCommand: AsyncParsableCommand {
       disk: options.isDatabase ? .unlimited : .holding(options.data))
     if !options.isDatabase { try prepareDisk(service, logger) }
     var server = TernServerApplication(service: service, host: host, port: port, logger: logger)
-    server.onListening = { [host] port in
-      let name = host.contains(":") ? "[\(host)]" : host
-      print("tern: listening on http://\(name):\(port)")
-      // Whoever started this waits for the line, and a pipe would keep it in a buffer.
-      fflush(nil)
+    server.onListening = { [host] port in Self.tell("listening on", host, port) }
+    if let adminPort {
+      var admin = AdminListener(host: adminHost, port: adminPort)
+      admin.onListening = { [adminHost] port in Self.tell("metrics on", adminHost, port) }
+      server.admin = admin
     }
     try await server.run(until: [.sigterm, .sigint])
+  }
+
+  private static func tell(_ what: String, _ host: String, _ port: Int) {
+    let name = host.contains(":") ? "[\(host)]" : host
+    print("tern: \(what) http://\(name):\(port)")
+    // Whoever started this waits for the line, and a pipe would keep it in a buffer.
+    fflush(nil)
   }
 
   private func prepareDisk(_ service: SpaceService, _ logger: Logger) throws {

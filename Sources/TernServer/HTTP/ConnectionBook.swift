@@ -75,6 +75,9 @@ final class ConnectionBook: Sendable {
     (self.limit, self.limitPerAddress) = (limit, limitPerAddress)
   }
 
+  /// How many there are.
+  var count: Int { state.withLock { $0.entries.count } }
+
   /// A connection came. Where its address has too many, or the next one would not be accepted,
   /// another one is closed; where none may be, this one is or the next one waits.
   func open(_ channel: any Channel) {

@@ -9,15 +9,20 @@ struct Maintenance: Sendable {
   let service: SpaceService
   let queue: StoreQueue
   let interval: Duration
+  let metrics: ServerMetrics
   let logger: Logger
   /// `nil` is all spaces. What doesn't fit comes with the next round.
   private let wanted: AsyncStream<SpaceName?>
   private let wants: AsyncStream<SpaceName?>.Continuation
 
-  init(service: SpaceService, queue: StoreQueue, interval: Duration, logger: Logger) {
+  init(
+    service: SpaceService, queue: StoreQueue, interval: Duration, metrics: ServerMetrics,
+    logger: Logger
+  ) {
     self.service = service
     self.queue = queue
     self.interval = interval
+    self.metrics = metrics
     self.logger = logger
     (wanted, wants) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1_000))
   }
@@ -56,9 +61,11 @@ struct Maintenance: Sendable {
           "the disk is short, so what was kept for 'tern space restore' is gone",
           metadata: ["space": "\(space)"])
       }
+      metrics.maintained()
     } catch is CancellationError {
       // The server ends.
     } catch {
+      metrics.storeFailed()
       logger.failure("maintenance failed", error)
     }
   }
@@ -70,6 +77,7 @@ struct Maintenance: Sendable {
     } catch is CancellationError {
       // The server ends.
     } catch {
+      metrics.storeFailed()
       logger.failure("the maintenance of a space failed", error)
     }
   }

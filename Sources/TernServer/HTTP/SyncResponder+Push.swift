@@ -20,6 +20,7 @@ extension SyncResponder {
         try service.push(pushed, to: space, by: member)
       }
     }
+    metrics.pushed(receipt.accepted)
     return Response(json: ReceiptDocument(receipt))
   }
 

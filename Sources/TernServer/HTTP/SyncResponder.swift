@@ -25,13 +25,14 @@ struct SyncResponder: HTTPResponder {
   let received: BodyBudget
   let sent: BodyBudget
   let connections: ConnectionBook
+  let metrics: ServerMetrics
   let heartbeat: Duration
   private let requests: TokenRequests
   private let processors: ProcessorAccounts
 
   init(
     maintenance: Maintenance, received: BodyBudget, sent: BodyBudget, connections: ConnectionBook,
-    processors: ProcessorAccounts, heartbeat: Duration
+    processors: ProcessorAccounts, metrics: ServerMetrics, heartbeat: Duration
   ) {
     service = maintenance.service
     queue = maintenance.queue
@@ -40,6 +41,7 @@ struct SyncResponder: HTTPResponder {
     self.sent = sent
     self.connections = connections
     self.processors = processors
+    self.metrics = metrics
     self.heartbeat = heartbeat
     requests = TokenRequests(limit: service.limits.requestsPerToken)
   }
@@ -48,29 +50,37 @@ struct SyncResponder: HTTPResponder {
     do {
       return try await answer(request, context)
     } catch let error as RemoteError {
-      var response = Response(error, expected: await expectedSequence(error, request))
+      var response = refuse(error, expected: await expectedSequence(error, request))
       if error.code == .methodNotAllowed {
         response.headers[.allow] = Route.methods(at: request.uri.path)
       }
       return response
     } catch let error as TooManyRequests {
-      return Response(error.refusal, status: .tooManyRequests)
+      return refuse(error.refusal, status: .tooManyRequests)
     } catch let error as HTTPParserError {
       // Hummingbird answers and closes the connection.
       throw error
     } catch is CancellationError {
       // Its client left, or the server ends.
-      return Response(
+      return refuse(
         RemoteError(.unavailable, "the server is ending; try again", retryAfter: .seconds(5)))
     } catch {
+      metrics.storeFailed()
       context.logger.failure("request failed", error)
       // Without a time where it is the disk: a device then goes on pulling at once.
       let isRefusedByDisk = request.method != .get && error.isOfDisk
-      return Response(
+      return refuse(
         RemoteError(
           .unavailable, "the server could not do this now, and its log says why; try again",
           retryAfter: isRefusedByDisk ? nil : .seconds(5)))
     }
+  }
+
+  private func refuse(
+    _ error: RemoteError, expected: UInt64? = nil, status: HTTPResponse.Status? = nil
+  ) -> Response {
+    metrics.refused(error.code)
+    return Response(error, expected: expected, status: status)
   }
 
   private func answer(_ request: Request, _ context: Context) async throws -> Response {

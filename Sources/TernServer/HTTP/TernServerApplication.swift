@@ -1,7 +1,5 @@
 #if Server
-import Foundation
 import Hummingbird
-import HummingbirdCore
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -23,6 +21,8 @@ public struct TernServerApplication: Service {
   public var idleTimeout: Duration = .seconds(75)
   /// How often every space is maintained; see ``SpaceService/maintain(_:)``.
   public var maintenanceInterval: Duration = .seconds(3600)
+  /// Where whoever watches the server asks how it is; `nil` for nowhere.
+  public var admin: AdminListener?
   public var logger: Logger
   /// Called with the port, when connections are accepted.
   public var onListening: @Sendable (Int) async -> Void = { _ in }
@@ -30,6 +30,7 @@ public struct TernServerApplication: Service {
   let received = BodyBudget.ofRequests()
   let sent = BodyBudget.ofAnswers()
   let queue: StoreQueue
+  let metrics = ServerMetrics()
   var processors: ProcessorAccounts
 
   public init(service: SpaceService, host: String = "127.0.0.1", port: Int, logger: Logger) {
@@ -51,21 +52,33 @@ public struct TernServerApplication: Service {
     var service = service
     service.makesSpaces = false
     let maintenance = Maintenance(
-      service: service, queue: queue, interval: maintenanceInterval, logger: logger)
+      service: service, queue: queue, interval: maintenanceInterval, metrics: metrics,
+      logger: logger)
     let relay = AnnouncementRelay(service: service, queue: queue, logger: logger)
     let heads = HeadReader(service: service, queue: queue, logger: logger)
-    do {
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { await maintenance.run() }
-        group.addTask { await heads.run() }
-        group.addTask { await relay.run() }
-        defer { group.cancelAll() }
-        try await application(maintenance).run()
+    let statistics = StatisticsReader(
+      service: service, queue: queue, metrics: metrics, repeats: admin != nil, logger: logger)
+    let ready = ReadyCheck()
+    let group = ServiceGroup(
+      configuration: .init(services: services(maintenance, ready), logger: logger))
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      tasks.addTask { await maintenance.run() }
+      tasks.addTask { await heads.run() }
+      tasks.addTask { await relay.run() }
+      tasks.addTask { await statistics.run() }
+      if admin != nil {
+        tasks.addTask { [queue] in
+          await ready.run {
+            try await queue.read { _ = try service.store.token(TokenDigest(token: "")) }
+          }
+        }
       }
-    } catch let error as IOError {
-      throw ListenError(host: host, port: port, reason: String(cString: strerror(error.errnoCode)))
-    } catch is SocketAddressError {
-      throw ListenError(host: host, port: port, reason: "no such host")
+      defer { tasks.cancelAll() }
+      try await withGracefulShutdownHandler {
+        try await group.run()
+      } onGracefulShutdown: {
+        ready.drain()
+      }
     }
   }
 
@@ -83,22 +96,40 @@ public struct TernServerApplication: Service {
     try await ServiceGroup(configuration: configuration).run()
   }
 
-  private func application(_ maintenance: Maintenance) -> Application<SyncResponder> {
+  /// The last ends first: whoever watches sees the end of the others.
+  private func services(_ maintenance: Maintenance, _ ready: ReadyCheck) -> [any Service] {
+    let connections = ConnectionBook(
+      limit: service.limits.connections, limitPerAddress: service.limits.connectionsPerAddress)
+    let devices = Listening(
+      base: application(maintenance, connections), host: host, port: port, options: "--")
+    guard let admin else { return [devices] }
+    let report = ServerReport(
+      service: service, queue: queue, metrics: metrics, ready: ready, connections: connections,
+      received: received, sent: sent)
+    let responder = AdminResponder(isReady: { ready.isReady }, metrics: { report.text })
+    let watchers = Listening(
+      base: admin.application(responder, logger), host: admin.host, port: admin.port,
+      options: "--admin-")
+    return [watchers, devices]
+  }
+
+  private func application(
+    _ maintenance: Maintenance, _ connections: ConnectionBook
+  ) -> Application<ObservedResponder> {
     // A body that is too late is refused first, where there is something left of it to read.
     let limits = service.limits
     let requestTime = limits.bodyTime + idleTimeout
-    let connections = ConnectionBook(
-      limit: limits.connections, limitPerAddress: limits.connectionsPerAddress)
     let handlers = { @Sendable [idleTimeout] () -> [any RemovableChannelHandler] in
       let watch = ConnectionWatch(
         writeTime: idleTimeout, requestTime: requestTime, headTime: limits.headTime,
         connections: connections)
       return [watch, RefusedBody()]
     }
+    let responder = SyncResponder(
+      maintenance: maintenance, received: received, sent: sent, connections: connections,
+      processors: processors, metrics: metrics, heartbeat: heartbeat)
     return Application(
-      responder: SyncResponder(
-        maintenance: maintenance, received: received, sent: sent, connections: connections,
-        processors: processors, heartbeat: heartbeat),
+      responder: ObservedResponder(base: responder),
       server: .http1(
         configuration: .init(
           additionalChannelHandlers: handlers(), idleTimeout: TimeAmount(idleTimeout))),

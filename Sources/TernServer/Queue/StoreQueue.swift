@@ -50,6 +50,14 @@ struct StoreQueue: Sendable {
   /// How many have what they write, and wait for their turn.
   var waitingWrites: Int { writes.waitingCount }
 
+  /// How many wait for their turn, by what they wait for.
+  var waiting: [String: Int] {
+    [
+      "writes": writes.waitingCount, "bodies": bodies.waitingCount, "pages": pages.waitingCount,
+      "checks": checks.waitingCount,
+    ]
+  }
+
   /// How many have a body that is not unpacked.
   var waitingBodies: Int { bodies.waitingCount }
 

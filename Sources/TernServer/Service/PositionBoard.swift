@@ -72,6 +72,9 @@ final class PositionBoard: Sendable {
     }
   }
 
+  /// How many listeners there are.
+  var count: Int { listeners.withLock { $0.count } }
+
   /// How many listeners a space has.
   func count(of space: SpaceName) -> Int { all(of: space).count }
 }

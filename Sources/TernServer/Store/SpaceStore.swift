@@ -99,6 +99,13 @@ public protocol SpaceStore: Sendable {
   /// What of the store's own bytes nothing uses, and what is stored next can have.
   func reusableBytes() throws -> Int
 
+  /// What the store holds as a whole. It may read a row of every space.
+  func statistics() throws -> StoreStatistics
+
+  /// The connections of this process to the store's database; `nil` for a store without one. Asked
+  /// for at every scrape, and so without asking the database.
+  var connections: StoreConnections? { get }
+
   /// The token with a digest, or `nil`.
   func token(_ digest: TokenDigest) throws -> TokenRecord?
 
@@ -130,6 +137,9 @@ extension SpaceStore {
   public func announce(_ spaces: Set<SpaceName>) throws {}
 
   public func announced(within time: Duration) throws -> Set<SpaceName> { [] }
+
+  /// None.
+  public var connections: StoreConnections? { nil }
 
   /// One process serves it.
   public func positionsByAnyProcess(of spaces: [SpaceName]) -> [SpaceName: UInt64]? { nil }

@@ -41,7 +41,7 @@ struct MaintenanceTests {
   private func maintenance(of service: SpaceService, _ log: RecordedLog) -> Maintenance {
     Maintenance(
       service: service, queue: StoreQueue(waitingPerSpace: 10), interval: .milliseconds(1),
-      logger: log.logger)
+      metrics: ServerMetrics(), logger: log.logger)
   }
 
   @Test("a disk without room is told of before removing fails on it")

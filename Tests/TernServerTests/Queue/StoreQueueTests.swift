@@ -8,22 +8,6 @@ import Testing
 
 @testable import TernServer
 
-/// A clock that stands until it is set, and counts who looks.
-private final class HandInstant: Sendable {
-  private let state = Mutex((now: ContinuousClock.now, looks: 0))
-
-  var looks: Int { state.withLock { $0.looks } }
-
-  func look() -> ContinuousClock.Instant {
-    state.withLock {
-      $0.looks += 1
-      return $0.now
-    }
-  }
-
-  func pass(_ duration: Duration) { state.withLock { $0.now += duration } }
-}
-
 @Suite("Queue: writes that wait", .timeLimit(.minutes(1)))
 struct StoreQueueTests {
   /// What becomes of a write behind one that goes on for a while, as where another process has the
@@ -91,10 +75,12 @@ struct StoreQueueTests {
     let error = try await errorBehind { queue in
       let responder = SyncResponder(
         maintenance: Maintenance(
-          service: service, queue: queue, interval: .seconds(1), logger: logger),
+          service: service, queue: queue, interval: .seconds(1), metrics: ServerMetrics(),
+          logger: logger),
         received: .ofRequests(), sent: .ofAnswers(),
         connections: ConnectionBook(limit: 1, limitPerAddress: 1),
-        processors: ProcessorAccounts(allowance: .seconds(1)), heartbeat: .seconds(1))
+        processors: ProcessorAccounts(allowance: .seconds(1)), metrics: ServerMetrics(),
+        heartbeat: .seconds(1))
       try await responder.settle(renewal, logger)
     } _: { clock, _ in
       clock.pass(.seconds(11))

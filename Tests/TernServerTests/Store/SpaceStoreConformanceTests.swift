@@ -39,6 +39,7 @@ struct SpaceStoreConformanceTests {
     (.ignoresBytes, [.pageBytes]), (.ignoresOperations, [.pageOperations, .excluded]),
     (.ignoresExcluded, [.excluded]), (.hidesBase, [.pageBase]), (.showsUploads, [.upload]),
     (.losesLeases, [.leases]), (.losesRecords, [.records]), (.keepsNothing, [.keepingMost]),
+    (.countsOneSpace, [.keepingMost]),
     (.keepsRemoved, [.removed]), (.removesBeside, [.remains]), (.countsKept, [.release, .kept]),
     (.losesUpdates, [.positions, .together]), (.newEpoch, [.epoch]),
     (.makesRead, [.empty]), (.sharesLeases, [.apart]), (.countsNoSpaces, [.made]),

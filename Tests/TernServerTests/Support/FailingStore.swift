@@ -11,6 +11,7 @@ final class FailingStore: SpaceStore {
     case position(SpaceName)
     case update(SpaceName)
     case removeRemains
+    case token
   }
 
   private struct State {
@@ -108,7 +109,11 @@ final class FailingStore: SpaceStore {
 
   func usage(of space: SpaceName) throws -> SpaceUsage { try base.usage(of: space) }
   func reusableBytes() throws -> Int { try base.reusableBytes() }
-  func token(_ digest: TokenDigest) throws -> TokenRecord? { try base.token(digest) }
+  func statistics() throws -> StoreStatistics { try base.statistics() }
+  func token(_ digest: TokenDigest) throws -> TokenRecord? {
+    try note(.token)
+    return try base.token(digest)
+  }
   func tokens() throws -> [TokenRecord] { try base.tokens() }
   func removeToken(_ digest: TokenDigest) throws -> Bool { try base.removeToken(digest) }
 }

@@ -18,6 +18,8 @@ final class FaultyStore: SpaceStore {
     case losesLeases, losesRecords
     /// No space keeps anything.
     case keepsNothing
+    /// Where there are several spaces, the statistics know of one.
+    case countsOneSpace
     /// A removed space stays.
     case keepsRemoved
     /// Removing what is left of a space removes another one.
@@ -140,6 +142,11 @@ final class FaultyStore: SpaceStore {
   }
 
   func reusableBytes() -> Int { base.reusableBytes() }
+  func statistics() -> StoreStatistics {
+    var statistics = base.statistics()
+    if fault == .countsOneSpace { statistics.spaces = min(1, statistics.spaces) }
+    return statistics
+  }
   func token(_ digest: TokenDigest) -> TokenRecord? { base.token(digest) }
 
   func tokens() -> [TokenRecord] {

@@ -19,13 +19,20 @@ struct LiveServer {
   let token: String
   let group: ServiceGroup
   let application: TernServerApplication
+  /// Where whoever watches it asks; `nil` unless ``run`` was told to watch.
+  let adminPort: Int?
 
   /// Runs `body` against a server, then shuts it down gracefully and waits for its end.
+  ///
+  /// - Parameters:
+  ///   - isWatched: whether it has a listener for whoever watches it.
+  ///   - change: to the application, before it runs.
   static func run(
     heartbeat: Duration = .seconds(15), idle: Duration = .seconds(75),
     maintenance: Duration = .seconds(3600),
     limits: ServerLimits = .init(), clock: HandClock = .init(),
-    store: (any SpaceStore)? = nil, processor: ProcessorClock? = nil,
+    store: (any SpaceStore)? = nil, processor: ProcessorClock? = nil, isWatched: Bool = false,
+    change: (inout TernServerApplication) -> Void = { _ in },
     _ body: (LiveServer) async throws -> Void
   ) async throws {
     var generator = SeededGenerator(state: 11)
@@ -45,6 +52,13 @@ struct LiveServer {
       continuation.yield($0)
       continuation.finish()
     }
+    let (adminPorts, adminContinuation) = AsyncStream.makeStream(of: Int.self)
+    if isWatched {
+      var admin = AdminListener(port: 0)
+      admin.onListening = { adminContinuation.yield($0) }
+      server.admin = admin
+    }
+    change(&server)
     let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       tasks.addTask {
@@ -54,9 +68,11 @@ struct LiveServer {
       var hasListened = false
       for await port in ports {
         hasListened = true
+        let adminPort = isWatched ? await adminPorts.first { _ in true } : nil
         try await body(
           LiveServer(
-            service: service, port: port, token: token, group: group, application: server))
+            service: service, port: port, token: token, group: group, application: server,
+            adminPort: adminPort))
       }
       await group.triggerGracefulShutdown()
       try await tasks.waitForAll()
@@ -86,6 +102,14 @@ struct LiveServer {
       request(
         "/v1/spaces/\(space)/operations", method: "POST", type: "application/vnd.tern.batch",
         body: OperationBatch(operations).encoded()))
+  }
+
+  /// What whoever watches is answered.
+  func watch(_ path: String, method: String = "GET") async throws -> Answer {
+    let port = try #require(adminPort)
+    var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)\(path)")))
+    request.httpMethod = method
+    return try await send(request)
   }
 
   func send(_ request: URLRequest) async throws -> Answer {

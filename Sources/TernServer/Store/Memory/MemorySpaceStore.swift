@@ -110,6 +110,13 @@ public final class MemorySpaceStore: SpaceStore {
 
   public func reusableBytes() -> Int { 0 }
 
+  public func statistics() -> StoreStatistics {
+    let usages = contents.withLock { $0.spaces.values.map(\.usage) }
+    return StoreStatistics(
+      spaces: usages.count, bytes: usages.reduce(0) { $0 + $1.bytes },
+      keptBytes: usages.reduce(0) { $0 + $1.keptBytes })
+  }
+
   public func token(_ digest: TokenDigest) -> TokenRecord? {
     contents.withLock { $0.tokens[digest] }
   }

@@ -5,6 +5,7 @@ import Foundation
 /// database gives it.
 final class PostgreSQLPool: @unchecked Sendable {
   private let address: String
+  private let limit: Int
   private let patience: Duration
   private let prepare: @Sendable (PostgreSQLConnection) throws -> Void
   /// Guards what follows.
@@ -25,7 +26,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     self.address = address
     self.patience = patience
     self.prepare = prepare
-    left = connections
+    (limit, left) = (connections, connections)
   }
 
   /// Runs `body` with a connection that is its own meanwhile; one that is not idle afterwards is
@@ -44,6 +45,11 @@ final class PostgreSQLPool: @unchecked Sendable {
       error.isStale = true
       throw error
     }
+  }
+
+  /// How many are in use, or as good as in use: the server still works at something.
+  var connections: StoreConnections {
+    condition.withLock { StoreConnections(inUse: limit - left - idle.count, limit: limit) }
   }
 
   /// Closes those that nobody uses.

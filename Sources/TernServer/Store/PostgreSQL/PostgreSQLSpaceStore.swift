@@ -67,6 +67,8 @@ public final class PostgreSQLSpaceStore: SpaceStore {
     try announcements?.prove(run)
   }
 
+  public var connections: StoreConnections? { pool.connections }
+
   /// Ends all access; what runs at the moment is finished.
   public func close() {
     pool.close()

@@ -128,6 +128,21 @@ extension SQLiteSpaceStore {
       return pages * (try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
     }
   }
+
+  public func statistics() throws -> StoreStatistics {
+    try pool.read { db in
+      let row = try Row.fetchOne(
+        db,
+        sql: """
+          SELECT count(*), total(bytes), total(kept_bytes) FROM space
+          WHERE NOT \(RemovedSpace.condition)
+          """)
+      guard let row else { fatalError("a count has a row") }
+      // As doubles, which a damaged space's numbers don't make overflow.
+      func bytes(_ column: Int) -> Int { Int(exactly: (row[column] as Double).rounded()) ?? 0 }
+      return StoreStatistics(spaces: row[0], bytes: bytes(1), keptBytes: bytes(2))
+    }
+  }
 }
 
 extension SpaceUsage {
