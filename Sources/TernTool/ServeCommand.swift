@@ -31,6 +31,12 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "The port for these, 0 for a free one. Without it there is no such listener.")
   var adminPort: Int?
 
+  @Option(help: "Seconds to go on with /ready failing before the end, for a load balancer.")
+  var drainDelay = 0
+
+  @Option(help: "Seconds in which all event streams end, if they are more than 200 a second.")
+  var streamDrainTime = 10
+
   @Option(help: "The most bytes that a space may store, unpacked; see 'tern space quota'.")
   var spaceBytes = ServerLimits().bytesPerSpace
 
@@ -68,6 +74,11 @@ struct ServeCommand: AsyncParsableCommand {
     guard (0...65_535).contains(port) else {
       throw ValidationError("--port is a number from 0 to 65535")
     }
+    for (option, value) in [
+      ("drain-delay", drainDelay), ("stream-drain-time", streamDrainTime),
+    ] where !(0...3_600).contains(value) {
+      throw ValidationError("--\(option) is a number of seconds from 0 to 3600")
+    }
     if let adminPort, !(0...65_535).contains(adminPort) {
       throw ValidationError("--admin-port is a number from 0 to 65535")
     }
@@ -100,6 +111,8 @@ struct ServeCommand: AsyncParsableCommand {
     if !options.isDatabase { try prepareDisk(service, logger) }
     var server = TernServerApplication(service: service, host: host, port: port, logger: logger)
     server.onListening = { [host] port in Self.tell("listening on", host, port) }
+    server.drainDelay = .seconds(drainDelay)
+    server.streamDrainTime = .seconds(streamDrainTime)
     if let adminPort {
       var admin = AdminListener(host: adminHost, port: adminPort)
       admin.onListening = { [adminHost] port in Self.tell("metrics on", adminHost, port) }

@@ -10,7 +10,8 @@ actor PositionReader {
     self.remote = remote
   }
 
-  /// - Throws: ``RemoteError``, `CancellationError`.
+  /// - Throws: ``RemoteError``, with the time after which to connect again where the server has
+  ///   said one; `CancellationError`.
   func next() async throws -> UInt64? {
     do {
       let events = try await connected()
@@ -18,9 +19,12 @@ actor PositionReader {
         // Events of other names are a newer server's.
         if event.name == "position" { return try position(in: event) }
       }
-      return nil
+      guard let time = await events.reconnectionTime else { return nil }
+      throw RemoteError(.unreachable, "the server ended the event stream", retryAfter: time)
     } catch let error as HTTPError {
-      throw RemoteError(error)
+      var error = RemoteError(error)
+      error.retryAfter = await events?.reconnectionTime
+      throw error
     } catch let error as EventStreamError {
       throw RemoteError(.unexpectedAnswer, "\(error)")
     }

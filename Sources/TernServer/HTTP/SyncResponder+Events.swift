@@ -34,6 +34,9 @@ extension SyncResponder {
       } onInboundClosed: {
         listener.finish()
       }
+      if let delay = listener.returnDelay {
+        try await writer.write(ByteBuffer(string: "retry: \(delay.milliseconds)\n\n"))
+      }
       try await writer.finish(nil)
     }
     return Response(

@@ -21,6 +21,12 @@ public struct TernServerApplication: Service {
   public var idleTimeout: Duration = .seconds(75)
   /// How often every space is maintained; see ``SpaceService/maintain(_:)``.
   public var maintenanceInterval: Duration = .seconds(3600)
+  /// How long the server goes on as before when it is told to end, but for `/ready`: so long a load
+  /// balancer may take to notice.
+  public var drainDelay = Duration.zero
+  /// How long the event streams take to end after that, if they are many: 200 end in a second, or as
+  /// many more as it takes.
+  public var streamDrainTime = Duration.seconds(10)
   /// Where whoever watches the server asks how it is; `nil` for nowhere.
   public var admin: AdminListener?
   public var logger: Logger
@@ -32,6 +38,8 @@ public struct TernServerApplication: Service {
   let queue: StoreQueue
   let metrics = ServerMetrics()
   var processors: ProcessorAccounts
+  /// From 0 to 1. An injected default: who waits how long is no part of what a simulation decides.
+  var random: @Sendable () -> Double = { .random(in: 0...1) }
 
   public init(service: SpaceService, host: String = "127.0.0.1", port: Int, logger: Logger) {
     self.service = service
@@ -44,8 +52,8 @@ public struct TernServerApplication: Service {
     self.logger = logger
   }
 
-  /// Serves until the task is cancelled or shut down gracefully: open requests are answered first,
-  /// event streams end.
+  /// Serves until the task is cancelled or shut down gracefully. Then `/ready` fails, and after
+  /// ``drainDelay`` event streams end, open requests are answered, and this returns.
   ///
   /// - Throws: ``ListenError`` when the address can't be had.
   public func run() async throws {
@@ -74,16 +82,12 @@ public struct TernServerApplication: Service {
         }
       }
       defer { tasks.cancelAll() }
-      try await withGracefulShutdownHandler {
-        try await group.run()
-      } onGracefulShutdown: {
-        ready.drain()
-      }
+      try await group.run()
     }
   }
 
-  /// Serves until one of `signals`. Open requests then have 20 seconds, and what does not heed that
-  /// they are over 10 more; after that the process traps, as nothing is left to save: what was
+  /// Serves until one of `signals`. After ``drainDelay`` and ``streamDrainTime`` open requests have
+  /// 20 seconds, and what does not heed that they are over 10 more; after that the process traps, as nothing is left to save: what was
   /// acknowledged is on the disk.
   ///
   /// - Parameter signals: SIGTERM and SIGINT, unless you say others.
@@ -91,7 +95,7 @@ public struct TernServerApplication: Service {
     var configuration = ServiceGroupConfiguration(
       services: [self], gracefulShutdownSignals: signals, logger: logger)
     // A client that takes no answer must not hold up the shutdown for ever.
-    configuration.maximumGracefulShutdownDuration = .seconds(20)
+    configuration.maximumGracefulShutdownDuration = drainDelay + streamDrainTime + .seconds(20)
     configuration.maximumCancellationDuration = .seconds(10)
     try await ServiceGroup(configuration: configuration).run()
   }
@@ -102,7 +106,10 @@ public struct TernServerApplication: Service {
       limit: service.limits.connections, limitPerAddress: service.limits.connectionsPerAddress)
     let devices = Listening(
       base: application(maintenance, connections), host: host, port: port, options: "--")
-    guard let admin else { return [devices] }
+    let drain = Drain(
+      board: service.board, ready: ready, delay: drainDelay, streamTime: streamDrainTime,
+      random: random)
+    guard let admin else { return [devices, drain] }
     let report = ServerReport(
       service: service, queue: queue, metrics: metrics, ready: ready, connections: connections,
       received: received, sent: sent)
@@ -110,7 +117,7 @@ public struct TernServerApplication: Service {
     let watchers = Listening(
       base: admin.application(responder, logger), host: admin.host, port: admin.port,
       options: "--admin-")
-    return [watchers, devices]
+    return [watchers, devices, drain]
   }
 
   private func application(

@@ -9,39 +9,55 @@ final class PositionBoard: Sendable {
     var count = 0
     /// By space, in the order in which they came, so that a simulation repeats.
     var spaces: [SpaceName: [PositionListener]] = [:]
+    var isClosed = false
   }
 
   private let listeners = Mutex(Listeners())
 
   /// The listener leaves when it is finished, or when its stream is dropped.
   ///
-  /// - Throws: ``RemoteError`` with `unavailable`, by the name of the limit.
+  /// - Throws: ``RemoteError`` with `unavailable`, by the name of the limit, or when it is closed.
   func listen(to space: SpaceName, limits: ServerLimits) throws(RemoteError) -> (
     PositionListener, AsyncStream<UInt64>
   ) {
     let (positions, continuation) = AsyncStream.makeStream(
       of: UInt64.self, bufferingPolicy: .bufferingNewest(1))
     let listener = PositionListener(continuation)
-    let refusal = listeners.withLock { listeners -> String? in
+    let refusal = listeners.withLock { listeners -> RemoteError? in
+      if listeners.isClosed {
+        return RemoteError(
+          .unavailable, "the server is ending; listen again", retryAfter: .seconds(1))
+      }
       if listeners.spaces[space]?.count ?? 0 >= limits.streamsPerSpace {
-        return "streamsPerSpace: the space has \(limits.streamsPerSpace) open event streams"
+        return full("streamsPerSpace: the space has \(limits.streamsPerSpace)")
       }
       if listeners.count >= limits.streams {
-        return "streams: the server has \(limits.streams) open event streams"
+        return full("streams: the server has \(limits.streams)")
       }
       listeners.count += 1
       listeners.spaces[space, default: []].append(listener)
       return nil
     }
-    if let refusal {
-      throw RemoteError(
-        .unavailable, "\(refusal), its limit; try again later", retryAfter: .seconds(30))
-    }
+    if let refusal { throw refusal }
     continuation.onTermination = { [weak self, weak listener] _ in
       guard let self, let listener else { return }
       remove(listener, from: space)
     }
     return (listener, positions)
+  }
+
+  private func full(_ limit: String) -> RemoteError {
+    RemoteError(
+      .unavailable, "\(limit) open event streams, its limit; try again later",
+      retryAfter: .seconds(30))
+  }
+
+  /// From now on nobody may listen. Returns those who do.
+  func close() -> [PositionListener] {
+    listeners.withLock { listeners in
+      listeners.isClosed = true
+      return listeners.spaces.values.flatMap(\.self)
+    }
   }
 
   func publish(_ position: UInt64, of space: SpaceName) {

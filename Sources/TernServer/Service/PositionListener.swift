@@ -4,6 +4,7 @@ import Synchronization
 /// One reader of a space's positions, which is given only the newest that it hasn't taken.
 final class PositionListener: Sendable {
   private let newest = Mutex<UInt64>(0)
+  private let delay = Mutex<Duration?>(nil)
   private let continuation: AsyncStream<UInt64>.Continuation
 
   init(_ continuation: AsyncStream<UInt64>.Continuation) {
@@ -33,8 +34,12 @@ final class PositionListener: Sendable {
   /// Wakes the reader without news.
   func remind() { offer(0) }
 
+  /// How long the reader is to wait before it listens again, where that was said.
+  var returnDelay: Duration? { delay.withLock { $0 } }
+
   /// Ends the reader's stream, after what it hasn't taken.
-  func finish() {
+  func finish(returnDelay: Duration? = nil) {
+    if let returnDelay { delay.withLock { $0 = returnDelay } }
     continuation.finish()
   }
 }

@@ -102,7 +102,7 @@ struct AdminTests {
     try await LiveServer.run(isWatched: true) { server async throws in
       let port = try #require(server.adminPort)
       let error = await #expect(throws: ListenError.self) {
-        try await LiveServer.run(change: { $0.admin = AdminListener(port: port) }) { _ in }
+        try await LiveServer.run(isWatched: true, adminPort: port) { _ in }
       }
       #expect(error?.description.contains("choose another --admin-host or --admin-port") ?? false)
     }

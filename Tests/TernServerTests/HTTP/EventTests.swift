@@ -75,6 +75,7 @@ struct EventTests {
       var events = EventReader(server.request("/v1/spaces/home/events"))
       #expect(try await events.next() == Self.event(0))
       await server.group.triggerGracefulShutdown()
+      #expect(try await events.next()?.hasPrefix("retry: ") ?? false)
       #expect(try await events.next() == nil)
       #expect(server.service.board.count(of: .home) == 0)
     }

@@ -26,13 +26,15 @@ struct LiveServer {
   ///
   /// - Parameters:
   ///   - isWatched: whether it has a listener for whoever watches it.
-  ///   - change: to the application, before it runs.
+  ///   - adminPort: where it listens for them.
+  ///   - jitter: in place of what is random, from 0 to 1.
   static func run(
     heartbeat: Duration = .seconds(15), idle: Duration = .seconds(75),
     maintenance: Duration = .seconds(3600),
     limits: ServerLimits = .init(), clock: HandClock = .init(),
     store: (any SpaceStore)? = nil, processor: ProcessorClock? = nil, isWatched: Bool = false,
-    change: (inout TernServerApplication) -> Void = { _ in },
+    adminPort: Int = 0, drainDelay: Duration = .zero, streamDrainTime: Duration = .seconds(10),
+    jitter: Double? = nil,
     _ body: (LiveServer) async throws -> Void
   ) async throws {
     var generator = SeededGenerator(state: 11)
@@ -54,11 +56,12 @@ struct LiveServer {
     }
     let (adminPorts, adminContinuation) = AsyncStream.makeStream(of: Int.self)
     if isWatched {
-      var admin = AdminListener(port: 0)
+      var admin = AdminListener(port: adminPort)
       admin.onListening = { adminContinuation.yield($0) }
       server.admin = admin
     }
-    change(&server)
+    (server.drainDelay, server.streamDrainTime) = (drainDelay, streamDrainTime)
+    if let jitter { server.random = { jitter } }
     let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       tasks.addTask {

@@ -109,6 +109,22 @@ struct HTTPRemoteTests {
     #expect(request.headers["Cache-Control"] == "no-cache")
   }
 
+  @Test("a server that sends its devices away says how long each is to wait")
+  func reconnectionTime() async throws {
+    let (remote, _) = remote { _ in
+      let text = "event: position\nid: 3\ndata: {\"position\":3}\n\nretry: 1700\n\n"
+      return HTTPResponse(
+        status: 200, headers: ["Content-Type": "text/event-stream"],
+        body: HTTPBody(Array(text.utf8)))
+    }
+    var positions: [UInt64] = []
+    let error = await #expect(throws: RemoteError.self) {
+      for try await position in remote.positions() { positions.append(position) }
+    }
+    #expect(positions == [3])
+    #expect(error?.code == .unreachable && error?.retryAfter == .milliseconds(1700))
+  }
+
   #if os(Linux)
   @Test("letting go of the positions, or cancelling who waits for one, ends the connection")
   func positionsEnd() async throws {
