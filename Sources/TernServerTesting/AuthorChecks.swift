@@ -3,7 +3,7 @@ import TernCore
 import TernServer
 import TernTesting
 
-/// Authors' records, what is counted of them, members and tokens.
+/// Authors' records, what is counted of them, and members.
 enum AuthorChecks {
   static func checkRecords(_ space: StoreSpace) throws {
     let (ada, bob) = try (MemberName("Ada"), MemberName("Bob Ünder"))
@@ -116,12 +116,12 @@ enum AuthorChecks {
     let beside = try space.beside()
     try space.update { transaction in
       for (index, member) in (names + [names[0]]).enumerated() {
-        try transaction.add(TokenDigest(token: "\(index)"), of: member, created: .at(index))
+        try transaction.add(space.token("\(index)", of: member, created: index))
       }
-      try transaction.add(TokenDigest(token: "unnamed"), of: nil, created: .at(9))
+      try transaction.add(space.token("unnamed", created: 9))
     }
     let stranger = try MemberName("Abe")
-    try beside.update { try $0.add(TokenDigest(token: "other"), of: stranger, created: .at(1)) }
+    try beside.update { try $0.add(beside.token("other", of: stranger)) }
     func members(_ count: Int) throws -> Set<MemberName> {
       try space.update { try $0.members(atMost: count) }
     }
@@ -134,39 +134,6 @@ enum AuthorChecks {
     try requireEqual(
       .authorsAreMembers, try members(9), [names[0], names[2]], "the members that have a token left"
     )
-  }
-
-  static func checkTokens(_ space: StoreSpace) throws {
-    let beside = try space.beside()
-    let ada = try MemberName("Ada")
-    // Neither in the order of their making nor of their digests.
-    let records = [("three", 3), ("one", 1), ("four", 4), ("two", 2), ("five", 5)].map {
-      TokenRecord(
-        digest: TokenDigest(token: $0), space: $1 % 2 == 0 ? space.name : beside.name,
-        member: $1 > 2 ? ada : nil, created: .at($1))
-    }
-    for record in records {
-      try space.store.update(record.space) {
-        try $0.add(record.digest, of: record.member, created: record.created)
-      }
-    }
-    let sorted = records.sorted { $0.created < $1.created }
-    try requireEqual(.authorsAreMembers, try space.store.tokens(), sorted, "the oldest first")
-    for record in records {
-      let found = try space.store.token(record.digest)
-      try requireEqual(.authorsAreMembers, found, record, "a token by its digest")
-    }
-    let unknown = TokenDigest(token: "six")
-    try requireEqual(.authorsAreMembers, try space.store.token(unknown), nil, "an unknown token")
-    try require(.authorsAreMembers, try !space.store.removeToken(unknown), "it was removed")
-    try require(
-      .authorsAreMembers, try space.store.removeToken(sorted[1].digest), "a token is not removed")
-    try require(
-      .authorsAreMembers, try !space.store.removeToken(sorted[1].digest), "it was removed twice")
-    try requireEqual(
-      .authorsAreMembers, try space.store.token(sorted[1].digest), nil, "a removed token")
-    try requireEqual(
-      .authorsAreMembers, try space.store.tokens(), [sorted[0]] + sorted[2...], "those left")
   }
 }
 #endif

@@ -11,7 +11,7 @@ enum RemovalChecks {
     let id = a.id
     try space.append(a.next(4, bytes: 100))
     try space.upload("whole", at: 4, [[1], [2], [3]])
-    let token = TokenDigest(token: space.name.text)
+    let token = space.token(space.name.text)
     let state = StoredState.reported(by: id, at: 4)
     try space.update { transaction in
       try transaction.set(Lease(position: 4, renewed: .at(1)), of: id)
@@ -22,7 +22,7 @@ enum RemovalChecks {
       try transaction.set(state)
       try transaction.trim(through: 1)
       _ = try transaction.releaseTrimmed(operations: 1)
-      try transaction.add(token, of: nil, created: .at(1))
+      try transaction.add(token)
     }
   }
 

@@ -64,7 +64,9 @@ public struct SpaceStoreConformance: Sendable {
     .deadlines: KeepingChecks.checkDeadlines,
     .records: AuthorChecks.checkRecords, .authors: AuthorChecks.checkAuthors,
     .counted: AuthorChecks.checkCounted,
-    .members: AuthorChecks.checkMembers, .tokens: AuthorChecks.checkTokens,
+    .members: AuthorChecks.checkMembers, .tokens: TokenChecks.checkTokens,
+    .several: TokenChecks.checkSeveral, .expiry: TokenChecks.checkExpiry,
+    .places: TokenChecks.checkHeads,
     .removed: RemovalChecks.checkRemoved,
     .remains: RemovalChecks.checkRemains, .keepingMost: KeepingChecks.checkKeepingMost,
   ]
@@ -127,6 +129,9 @@ public struct SpaceStoreConformance: Sendable {
     case counted = "operations are counted by who has their authors"
     case members = "the members are those whom the space's tokens name"
     case tokens = "tokens are found by their digest, and listed the oldest first"
+    case several = "several tokens are found by one query, each once"
+    case expiry = "a token's end is moved, and no other's"
+    case places = "the positions of several spaces are of those that are there"
     case removed = "a removed space is gone as a whole, and its name is free at once"
     case remains = "what a removed space held goes in steps, and nothing else does"
     case keepingMost = "the space that keeps the most bytes is found"

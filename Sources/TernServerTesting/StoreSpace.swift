@@ -98,6 +98,12 @@ struct StoreSpace {
     try store.update(name, body)
   }
 
+  /// A token of this space.
+  func token(_ name: String, of member: MemberName? = nil, created: Int = 1) -> TokenRecord {
+    TokenRecord(
+      digest: TokenDigest(token: name), space: self.name, member: member, created: .at(created))
+  }
+
   func append(_ operations: [NewOperation]) throws {
     try update { try $0.append(operations, heads: operations.heads) }
   }

@@ -14,7 +14,7 @@ enum TransactionChecks {
     var a = StoreAuthor(1)
     try fill(space, &a)
     let before = try space.picture()
-    let writes = try writes(a)
+    let writes = try writes(space, a)
     for write in writes { try abandon(space, write, before) }
     // What an append or a base is beside is no matter: of all others one after the other.
     let others = writes.dropFirst(4)
@@ -49,7 +49,7 @@ enum TransactionChecks {
     try space.append(a.next(4))
     try space.upload("kept", at: 2, [[1, 2], [3]], heads: [id: head])
     try space.upload("gone", at: 1, [[4]])
-    let token = TokenDigest(token: "known")
+    let token = space.token("known")
     let state = StoredState.reported(by: id, at: 4)
     try space.update { transaction in
       try transaction.set(state)
@@ -59,12 +59,12 @@ enum TransactionChecks {
       try transaction.set(Lease(position: 2, renewed: .at(1)), of: id)
       try transaction.add(PositionMark(position: 2, time: .at(1)), .stored)
       try transaction.add(PositionMark(position: 1, time: .at(1)), .trimmed)
-      try transaction.add(token, of: nil, created: .at(1))
+      try transaction.add(token)
     }
   }
 
   /// Every kind of write. The first four can't be beside each other.
-  private static func writes(_ author: StoreAuthor) throws -> [Write] {
+  private static func writes(_ space: StoreSpace, _ author: StoreAuthor) throws -> [Write] {
     var next = author
     let operations = next.next(2)
     let (id, head) = (author.id, author.head)
@@ -77,7 +77,11 @@ enum TransactionChecks {
       ("heads", { try $0.append([], heads: operations.heads) }),
       ("a base", { _ = try $0.appendBase(OperationDigest(base: "base"), heads: [id: head]) }),
       ("passed bases", { _ = try $0.passBases(after: 3, held: [:]) }),
-      ("a token", { try $0.add(TokenDigest(token: "new"), of: member, created: .at(2)) }),
+      ("a token", { try $0.add(space.token("new", of: member, created: 2)) }),
+      (
+        "a token's end",
+        { _ = try $0.expire(TokenDigest(token: "known"), at: .at(9)) }
+      ),
       ("a snapshot", { try $0.add(new, heads: [:]) }),
       ("a part", { try $0.addPart([5], digest: PartDigest(part: [5]), index: 2, of: "kept") }),
       ("a dropped snapshot", { try $0.drop("kept", keptFrom: .at(3)) }),
@@ -107,10 +111,10 @@ enum TransactionChecks {
   static func checkUnmade(_ space: StoreSpace) throws {
     var a = StoreAuthor(1)
     let operations = a.next(1)
-    let token = TokenDigest(token: "new")
+    let token = space.token("new")
     do {
       try space.update { transaction in
-        try transaction.add(token, of: nil, created: .at(1))
+        try transaction.add(token)
         try transaction.append(operations, heads: operations.heads)
         throw Abandoned()
       }
@@ -150,7 +154,7 @@ enum TransactionChecks {
         .authorsAreMembers, try transaction.authorRecords(of: [id]), [id: record], "own records")
       try requireEqual(
         .authorsAreMembers, try transaction.authorCount(of: member), 1, "own ids of a member")
-      try transaction.add(TokenDigest(token: "new"), of: member, created: .at(1))
+      try transaction.add(space.token("new", of: member))
       try requireEqual(
         .authorsAreMembers, try transaction.members(atMost: 9), [member], "members of own tokens")
       let deadlines = SpaceDeadlines(refill: .at(1), trimming: .at(2))

@@ -5,10 +5,10 @@ import TernServer
 struct SpaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "space",
-    abstract: "List, limit, mend and delete spaces. The server may be running.",
+    abstract: "List, make, limit, mend and delete spaces. The server may be running.",
     subcommands: [
-      SpaceListCommand.self, SpaceQuotaCommand.self, SpaceRefillCommand.self,
-      SpaceRestoreCommand.self, SpaceDeleteCommand.self,
+      SpaceListCommand.self, SpaceCreateCommand.self, SpaceQuotaCommand.self,
+      SpaceRefillCommand.self, SpaceRestoreCommand.self, SpaceDeleteCommand.self,
     ])
 }
 

@@ -18,12 +18,21 @@ struct TokenCreateCommand: AsyncParsableCommand {
       discussion: "What devices write with it is that member's alone."))
   var member: String?
 
+  @Option(help: "What you call the token, such as the device that gets it.")
+  var label: String?
+
+  @OptionGroup var expiry: TokenExpiry
+
   func run() async throws {
     let name = try SpaceName(space)
+    let label = try label.map { try TokenLabel($0) }
     let member = try member.map { try MemberName($0) }
     try withVisitingService(options, mayCreate: true) { service in
       var generator = SystemRandomNumberGenerator()
-      print(try service.createToken(for: name, of: member, using: &generator))
+      print(
+        try service.createToken(
+          for: name, of: member, label: label, expires: expiry.date(service.clock),
+          using: &generator))
     }
   }
 }

@@ -5,7 +5,8 @@ import TernServer
 struct TokenRevokeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "revoke",
-    abstract: "Revoke a token, or all of a member: the next request that carries one is refused.")
+    abstract: "Revoke a token, all of a member, or those that expired: they open nothing any more.",
+    discussion: "Open event streams end within two seconds.")
 
   @OptionGroup var options: DataOptions
 
@@ -18,9 +19,12 @@ struct TokenRevokeCommand: AsyncParsableCommand {
   @Option(help: "The space in which the member's tokens are revoked.")
   var space: String?
 
+  @Flag(help: "Remove all tokens that have expired, which open nothing anyway.")
+  var expired = false
+
   func validate() throws {
-    guard (id == nil) != (member == nil) else {
-      throw ValidationError("name one token's id, or a member with --member")
+    guard [id != nil, member != nil, expired].count(where: { $0 }) == 1 else {
+      throw ValidationError("name one token's id, or a member with --member, or say --expired")
     }
     guard space == nil || member != nil else {
       throw ValidationError("--space goes with --member; a token's id is enough")
@@ -31,16 +35,23 @@ struct TokenRevokeCommand: AsyncParsableCommand {
     let member = try member.map { try MemberName($0) }
     let space = try space.map { try SpaceName($0) }
     try withVisitingService(options) { service in
-      let matches = try service.store.tokens().filter { token in
-        guard let member else { return token.digest.description == id }
-        return token.member == member && (space == nil || token.space == space)
+      for token in try tokens(of: member, in: space, service) {
+        _ = try service.store.removeToken(token.digest)
       }
-      guard !matches.isEmpty, member != nil || matches.count == 1 else {
-        let what = member.map { "there is no token of \($0)" } ?? "there is no token \(id ?? "")"
-        throw ValidationError("\(what); see 'tern token list'")
-      }
-      for match in matches { _ = try service.store.removeToken(match.digest) }
     }
+  }
+
+  private func tokens(
+    of member: MemberName?, in space: SpaceName?, _ service: SpaceService
+  ) throws -> [TokenRecord] {
+    if let id { return [try service.token(named: id)] }
+    let all = try service.store.tokens()
+    guard let member else { return all.filter { $0.isExpired(service.clock) } }
+    let own = all.filter { $0.member == member && (space == nil || $0.space == space) }
+    guard !own.isEmpty else {
+      throw ValidationError("there is no token of \(member); see 'tern token list'")
+    }
+    return own
   }
 }
 #endif

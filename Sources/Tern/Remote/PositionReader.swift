@@ -1,10 +1,12 @@
 import Foundation
 import TernNetwork
 
-/// Connects when the first position is asked for, then gives one for every event.
+/// Connects when the first position is asked for, then gives one for every event. Ends where one
+/// can't follow the one before: the space lost something, and whoever listens anew greets first.
 actor PositionReader {
   private let remote: HTTPRemote
   private var events: EventStream?
+  private var last: PositionDocument?
 
   init(_ remote: HTTPRemote) {
     self.remote = remote
@@ -17,7 +19,11 @@ actor PositionReader {
       let events = try await connected()
       while let event = try await events.next() {
         // Events of other names are a newer server's.
-        if event.name == "position" { return try position(in: event) }
+        guard event.name == "position" else { continue }
+        let next = try document(in: event)
+        if let last, !next.canFollow(last) { return nil }
+        last = next
+        return next.position
       }
       guard let time = await events.reconnectionTime else { return nil }
       throw RemoteError(.unreachable, "the server ended the event stream", retryAfter: time)
@@ -41,11 +47,11 @@ actor PositionReader {
     return events
   }
 
-  private func position(in event: ServerEvent) throws -> UInt64 {
+  private func document(in event: ServerEvent) throws -> PositionDocument {
     let data = Data(event.data.utf8)
     guard let document = try? JSONDecoder().decode(PositionDocument.self, from: data) else {
       throw RemoteError(.unexpectedAnswer, "a position event holds no position")
     }
-    return document.position
+    return document
   }
 }

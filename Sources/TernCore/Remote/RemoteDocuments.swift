@@ -171,11 +171,21 @@ package struct ReceiptDocument: Codable {
 }
 
 /// The data of a `position` event.
-package struct PositionDocument: Codable {
+package struct PositionDocument: Hashable, Codable {
   package var position: UInt64
+  /// Of the history up to there, as cursors carry it; `nil` at 0, and from older servers.
+  package var check: String?
 
-  package init(position: UInt64) {
-    self.position = position
+  package init(position: UInt64, check: String? = nil) {
+    (self.position, self.check) = (position, check)
+  }
+
+  /// Whether a space that was at `other` can be here now, without having lost anything.
+  package func canFollow(_ other: PositionDocument) -> Bool {
+    guard position == other.position, let check, let known = other.check else {
+      return position >= other.position
+    }
+    return check == known
   }
 }
 

@@ -1,5 +1,6 @@
 #if Server
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 

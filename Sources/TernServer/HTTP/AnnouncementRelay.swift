@@ -7,14 +7,18 @@ import Logging
 ///
 /// Both are hints: what is lost ``HeadReader`` finds.
 struct AnnouncementRelay: Sendable {
-  let service: SpaceService
-  let queue: StoreQueue
-  let logger: Logger
+  private let heads: HeadReader
+  private let service: SpaceService
+  private let logger: Logger
 
   /// How often it tells at most: NOTIFY takes a lock of the whole database.
   private static let interval = Duration.milliseconds(10)
   /// For so long a thread waits for news, and the server's end for that.
   private static let wait = Duration.seconds(1)
+
+  init(heads: HeadReader, logger: Logger) {
+    (self.heads, service, self.logger) = (heads, heads.service, logger)
+  }
 
   /// Returns when its task is cancelled, and at once where nobody is told.
   func run() async {
@@ -31,7 +35,7 @@ struct AnnouncementRelay: Sendable {
     for await _ in service.moved.wakes {
       let spaces = service.moved.take()
       do {
-        try await queue.read { try service.store.announce(spaces) }
+        try await heads.queue.read { try service.store.announce(spaces) }
       } catch {
         logger.failure("other processes could not be told of pushes", error)
       }
@@ -51,9 +55,7 @@ struct AnnouncementRelay: Sendable {
               with: Result { try service.store.announced(within: Self.wait) })
           }
         }
-        if !spaces.isEmpty {
-          _ = try await queue.read { try service.tellOtherProcesses(of: spaces) }
-        }
+        if !spaces.isEmpty { try await heads.read(spaces) }
         hasFailed = false
       } catch {
         if !hasFailed { logger.failure("other processes are not heard; heads are read", error) }

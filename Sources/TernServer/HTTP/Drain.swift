@@ -8,7 +8,7 @@ import TernCore
 ///
 /// The last service of its group, which so ends before the others are told to.
 struct Drain: Service {
-  let board: PositionBoard
+  let board: HeadBoard
   let ready: ReadyCheck
   /// How long a load balancer has.
   let delay: Duration

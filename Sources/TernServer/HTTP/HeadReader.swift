@@ -1,32 +1,69 @@
 #if Server
 import Logging
+import Synchronization
+import TernCore
 
-/// Finds what other processes push, where a store has several: it reads the heads of the spaces to
-/// which somebody listens, all by one query.
+/// Finds what other processes do to the spaces to which somebody listens: it reads the heads of all
+/// of them by one query a second.
 struct HeadReader: Sendable {
   let service: SpaceService
   let queue: StoreQueue
+  let times: PeriodicCheck.Times
   let logger: Logger
+  private let timeline = SeenTimeline()
 
-  private static let interval = Duration.seconds(1)
+  init(service: SpaceService, queue: StoreQueue, times: PeriodicCheck.Times, logger: Logger) {
+    (self.service, self.queue, self.times, self.logger) = (service, queue, times, logger)
+  }
 
-  /// Returns when its task is cancelled, and at once where no other process can push.
+  /// Returns when its task is cancelled.
   func run() async {
-    var hasFailed = false
-    while true {
-      do {
-        guard try await queue.read({ try service.tellOtherProcesses() }) else { return }
-        hasFailed = false
-      } catch {
-        if !hasFailed { logger.failure("other processes' pushes are not found", error) }
-        hasFailed = true
+    await PeriodicCheck(
+      failure: "what other processes do to spaces is not found", times: times, logger: logger
+    ) {
+      try await read()
+    } onSilence: {
+      service.board.finishAll()
+    }.run()
+  }
+
+  /// - Parameter moved: those that are looked at; `nil` for all.
+  func read(_ moved: Set<SpaceName>? = nil) async throws {
+    let streams = service.board.streams.filter { moved?.contains($0.space) ?? true }
+    guard !streams.isEmpty, moved != nil || !Planted.isActive(.headsUnread) else { return }
+    let spaces = Array(Set(streams.map(\.space)))
+    let heads = try await queue.read { try service.store.heads(of: spaces) }
+    for stream in streams {
+      // The space was removed.
+      guard let head = heads[stream.space] else {
+        stream.listener.finish()
+        continue
       }
-      do {
-        // An injected default: a simulation's store has no other process.
-        try await Task.sleep(for: Self.interval)
-      } catch {
-        return
+      // The store can have lost what was told, as after a failover.
+      if head.canFollow(stream.told) || Planted.isActive(.greatestHead) {
+        stream.listener.advance(to: head)
+      } else {
+        stream.listener.goBack(to: head)
       }
+    }
+    leaveOldTimeline()
+  }
+
+  /// After a failover nobody here may have been told of what is lost, and yet devices have it
+  /// acknowledged: all of them ask anew where their spaces are.
+  private func leaveOldTimeline() {
+    if timeline.hasChanged(to: service.store.timeline) { service.board.finishAll() }
+  }
+}
+
+/// The timeline that was seen last.
+private final class SeenTimeline: Sendable {
+  private let seen = Mutex<UInt64?>(nil)
+
+  func hasChanged(to timeline: UInt64) -> Bool {
+    seen.withLock { seen in
+      defer { seen = timeline }
+      return seen != nil && seen != timeline
     }
   }
 }

@@ -42,6 +42,15 @@ enum SpaceRoute: Hashable {
   case putSnapshotPart(id: Substring, index: Int)
   case snapshotPart(id: Substring, index: Int)
 
+  /// Whether it asks the space to take something, which a grant to read does not allow. How far a
+  /// replica has read, and whose it is, belong to reading.
+  var writes: Bool {
+    switch self {
+    case .push, .reportState, .beginSnapshot, .completeSnapshot, .putSnapshotPart: true
+    case .greet, .pull, .events, .snapshotPart: false
+    }
+  }
+
   /// - Parameter parts: of the path, behind the space's name.
   fileprivate static func all(at parts: ArraySlice<Substring>) -> [HTTPRequest.Method: SpaceRoute] {
     let parts = Array(parts)

@@ -6,8 +6,8 @@ import TernCore
 
 extension SyncResponder {
   /// Answers after the commit.
-  func push(_ request: Request, by token: TokenRecord) async throws -> Response {
-    let (space, member) = (token.space, token.member)
+  func push(_ request: Request, by grant: Grant) async throws -> Response {
+    let (space, member) = (grant.space, grant.member)
     if let type = request.headers[.contentType], type.lowercased() != batchType {
       throw RemoteError(.unsupportedMediaType, "a push has the content type \(batchType)")
     }

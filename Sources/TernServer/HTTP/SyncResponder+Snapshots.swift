@@ -9,8 +9,8 @@ import TernCore
 private let offerBytes = 4 << 20
 
 extension SyncResponder {
-  func beginSnapshot(_ request: Request, by token: TokenRecord) async throws -> Response {
-    let (space, member) = (token.space, token.member)
+  func beginSnapshot(_ request: Request, by grant: Grant) async throws -> Response {
+    let (space, member) = (grant.space, grant.member)
     let upload = try await receiving(request, of: space, atMost: offerBytes, "an offer") { body in
       try await queue.write(to: space) {
         try decode(body)
@@ -53,8 +53,8 @@ extension SyncResponder {
     return now()
   }
 
-  func completeSnapshot(_ id: Substring, by token: TokenRecord) async throws -> Response {
-    let (space, member) = (token.space, token.member)
+  func completeSnapshot(_ id: Substring, by grant: Grant) async throws -> Response {
+    let (space, member) = (grant.space, grant.member)
     let hasMore = try await queue.check(of: space) {
       try service.completeSnapshot(String(id), in: space, by: member)
     }

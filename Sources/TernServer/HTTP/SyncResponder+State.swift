@@ -8,8 +8,8 @@ import TernCore
 private let reportBytes = 256 << 10
 
 extension SyncResponder {
-  func reportState(_ request: Request, by token: TokenRecord) async throws -> Response {
-    let (space, member) = (token.space, token.member)
+  func reportState(_ request: Request, by grant: Grant) async throws -> Response {
+    let (space, member) = (grant.space, grant.member)
     try await receiving(request, of: space, atMost: reportBytes, "a report") { body in
       try await queue.write(to: space) {
         try decode(body)

@@ -27,16 +27,19 @@ struct SyncResponder: HTTPResponder {
   let connections: ConnectionBook
   let metrics: ServerMetrics
   let heartbeat: Duration
+  private let authorizer: any Authorizer
   private let requests: TokenRequests
   private let processors: ProcessorAccounts
 
   init(
-    maintenance: Maintenance, received: BodyBudget, sent: BodyBudget, connections: ConnectionBook,
-    processors: ProcessorAccounts, metrics: ServerMetrics, heartbeat: Duration
+    maintenance: Maintenance, authorizer: any Authorizer, received: BodyBudget, sent: BodyBudget,
+    connections: ConnectionBook, processors: ProcessorAccounts, metrics: ServerMetrics,
+    heartbeat: Duration
   ) {
     service = maintenance.service
     queue = maintenance.queue
     self.maintenance = maintenance
+    self.authorizer = authorizer
     self.received = received
     self.sent = sent
     self.connections = connections
@@ -49,8 +52,10 @@ struct SyncResponder: HTTPResponder {
   func respond(to request: Request, context: Context) async throws -> Response {
     do {
       return try await answer(request, context)
+    } catch let gap as SequenceGap {
+      return refuse(gap.error, expected: gap.expected)
     } catch let error as RemoteError {
-      var response = refuse(error, expected: await expectedSequence(error, request))
+      var response = refuse(error)
       if error.code == .methodNotAllowed {
         response.headers[.allow] = Route.methods(at: request.uri.path)
       }
@@ -95,27 +100,32 @@ struct SyncResponder: HTTPResponder {
     case .space(let asked, let what): (name, route) = (asked, what)
     }
     // Before anything of it is looked at, whatever it is.
-    let token = try await authorize(request, name)
+    let grant = try await authorize(request, name, route)
     connections.authorized(context.channel)
-    return try await requests.counting(token.digest) {
-      try await processors.charging(token.digest) {
-        try await answer(request, route, by: token, context)
+    return try await requests.counting(grant.account) {
+      try await processors.charging(grant.account) {
+        try await answer(request, route, by: grant, context)
       }
     }
   }
 
   private func answer(
-    _ request: Request, _ route: SpaceRoute, by token: TokenRecord, _ context: Context
+    _ request: Request, _ route: SpaceRoute, by grant: Grant, _ context: Context
   ) async throws -> Response {
-    let space = token.space
+    let space = grant.space
     switch route {
-    case .greet: return try await greet(request, by: token, context)
-    case .push: return try await push(request, by: token)
-    case .pull: return try await pull(request, by: token, context)
-    case .events: return try await events(request, of: space, logger: context.logger)
-    case .reportState: return try await reportState(request, by: token)
-    case .beginSnapshot: return try await beginSnapshot(request, by: token)
-    case .completeSnapshot(let id): return try await completeSnapshot(id, by: token)
+    case .greet: return try await greet(request, by: grant, context)
+    case .push:
+      do {
+        return try await push(request, by: grant)
+      } catch let error as RemoteError where error.code == .sequenceGap {
+        throw SequenceGap(error: error, expected: await expectedSequence(error, in: space))
+      }
+    case .pull: return try await pull(request, by: grant, context)
+    case .events: return try await events(request, by: grant)
+    case .reportState: return try await reportState(request, by: grant)
+    case .beginSnapshot: return try await beginSnapshot(request, by: grant)
+    case .completeSnapshot(let id): return try await completeSnapshot(id, by: grant)
     case .putSnapshotPart(let id, let index):
       return try await putSnapshotPart(request, index, of: id, in: space)
     case .snapshotPart(let id, let index):
@@ -123,10 +133,38 @@ struct SyncResponder: HTTPResponder {
     }
   }
 
-  private func authorize(_ request: Request, _ name: Substring) async throws -> TokenRecord {
+  /// What an authorizer forgets to look at is refused here.
+  private func authorize(
+    _ request: Request, _ name: Substring, _ route: SpaceRoute
+  ) async throws -> Grant {
     let space = try SpaceName(name, limits: service.limits)
-    let token = Self.bearerToken(request.headers[.authorization])
-    return try await queue.read { try service.authorize(token, for: space) }
+    let credential = Self.bearerToken(request.headers[.authorization])
+    let grant = try await authorizer.authorize(credential, for: space)
+    guard grant.space == space else {
+      throw RemoteError(
+        .forbidden, "the credential is for another space; use this space's own one")
+    }
+    if let expires = grant.expires, service.clock.hasPassed(expires) {
+      throw RemoteError(
+        .unauthorized,
+        "the credential expired at \(expires.ISO8601Format()); ask for a new one where it came from"
+      )
+    }
+    // No grant makes a space, or brings a deleted one back.
+    if !grant.isOfToken {
+      guard try await queue.read({ try service.store.heads(of: [space])[space] }) != nil else {
+        throw RemoteError(
+          .unauthorized,
+          "there is no space \(space), or it was deleted; its operator makes one with 'tern space "
+            + "create'")
+      }
+    }
+    guard grant.mayWrite || !route.writes else {
+      throw RemoteError(
+        .readOnly,
+        "the credential may read the space and not write to it; use one that may write")
+    }
+    return grant
   }
 
   /// - Source: RFC 6750, section 2.1; the scheme's name is in any case (RFC 9110, section 11.1).
@@ -138,14 +176,16 @@ struct SyncResponder: HTTPResponder {
   }
 
   /// One of many replicas is long.
-  private func greet(_ request: Request, by token: TokenRecord, _ context: Context) async throws
+  private func greet(_ request: Request, by grant: Grant, _ context: Context) async throws
     -> Response
   {
-    let (space, member) = (token.space, token.member)
+    let (space, member) = (grant.space, grant.member)
     let replica = try Self.replica("replica", in: request)
-    if let replica { try await claim(replica, by: token, context) }
+    if let replica { try await claim(replica, by: grant, context) }
     let (bytes, share) = try await queue.page(of: space) {
-      let greeting = try service.greet(space, as: replica, by: member)
+      var greeting = try service.greet(space, as: replica, by: member)
+      // It would not be taken.
+      if !grant.mayWrite { (greeting.wantsSnapshot, greeting.wantsState) = (false, false) }
       let bytes = ByteBuffer(json: GreetingDocument(greeting))
       return (bytes, try self.share(of: bytes.readableBytes, space))
     }
@@ -155,8 +195,8 @@ struct SyncResponder: HTTPResponder {
   }
 
   /// A disk that is full, or an id that was claimed meanwhile, is no reason not to greet.
-  private func claim(_ replica: ReplicaID, by token: TokenRecord, _ context: Context) async throws {
-    let (space, member) = (token.space, token.member)
+  private func claim(_ replica: ReplicaID, by grant: Grant, _ context: Context) async throws {
+    let (space, member) = (grant.space, grant.member)
     guard let member,
       try await queue.page(of: space, { try service.canClaim(replica, member, in: space) })
     else { return }
@@ -177,9 +217,9 @@ struct SyncResponder: HTTPResponder {
   }
 
   private func pull(
-    _ request: Request, by token: TokenRecord, _ context: Context
+    _ request: Request, by grant: Grant, _ context: Context
   ) async throws -> Response {
-    let (space, member) = (token.space, token.member)
+    let (space, member) = (grant.space, grant.member)
     let cursor = request.uri.queryParameters["after"].map { RemoteCursor(rawValue: String($0)) }
     let excluded = try Self.replica("excluding", in: request)
     let (page, body, renewal, share) = try await queue.page(of: space) {
@@ -203,17 +243,17 @@ struct SyncResponder: HTTPResponder {
     }
   }
 
-  /// For a gap, where the replica should go on; asked for again, since a refusal changes nothing.
-  private func expectedSequence(_ error: RemoteError, _ request: Request) async -> UInt64? {
-    guard error.code == .sequenceGap, let replica = error.replica,
-      case .space(let name, .push)? = try? Route(method: request.method, path: request.uri.path),
-      let space = try? SpaceName(name, limits: service.limits),
-      let token = Self.bearerToken(request.headers[.authorization])
-    else { return nil }
+  /// Where the replica should go on; asked for again, since a refusal changes nothing.
+  private func expectedSequence(_ error: RemoteError, in space: SpaceName) async -> UInt64? {
+    guard let replica = error.replica else { return nil }
     // Only a help: without it the client asks for the heads.
-    return try? await processors.charging(TokenDigest(token: token)) {
-      try await queue.page(of: space) { try service.greet(space).heads[replica] + 1 }
-    }
+    return try? await queue.page(of: space) { try service.greet(space).heads[replica] + 1 }
   }
+}
+
+/// A push that leaves something out, and where it should have begun.
+private struct SequenceGap: Error {
+  let error: RemoteError
+  let expected: UInt64?
 }
 #endif

@@ -1,5 +1,6 @@
 #if Server
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -11,6 +12,8 @@ import UnixSignals
 /// It is a `Service`: run it in a `ServiceGroup` of your own, or with ``run(until:)``.
 public struct TernServerApplication: Service {
   public var service: SpaceService
+  /// Says who may use which space; tokens unless you say otherwise.
+  public var authorizer: any Authorizer
   public var host: String
   /// 0 for a free port, which ``onListening`` is told.
   public var port: Int
@@ -40,12 +43,15 @@ public struct TernServerApplication: Service {
   var processors: ProcessorAccounts
   /// From 0 to 1. An injected default: who waits how long is no part of what a simulation decides.
   var random: @Sendable () -> Double = { .random(in: 0...1) }
+  /// When open event streams are looked at.
+  var streamTimes = PeriodicCheck.Times()
 
   public init(service: SpaceService, host: String = "127.0.0.1", port: Int, logger: Logger) {
     self.service = service
     queue = StoreQueue(
       writesAtOnce: service.store.concurrentUpdates,
       waitingPerSpace: service.limits.waitingPerSpace)
+    authorizer = TokenAuthorizer(service: service, queue: queue)
     processors = ProcessorAccounts(allowance: service.limits.processorPerToken)
     self.host = host
     self.port = port
@@ -62,8 +68,10 @@ public struct TernServerApplication: Service {
     let maintenance = Maintenance(
       service: service, queue: queue, interval: maintenanceInterval, metrics: metrics,
       logger: logger)
-    let relay = AnnouncementRelay(service: service, queue: queue, logger: logger)
-    let heads = HeadReader(service: service, queue: queue, logger: logger)
+    let heads = HeadReader(service: service, queue: queue, times: streamTimes, logger: logger)
+    let relay = AnnouncementRelay(heads: heads, logger: logger)
+    let grants = GrantWatch(
+      service: service, authorizer: authorizer, times: streamTimes, logger: logger)
     let statistics = StatisticsReader(
       service: service, queue: queue, metrics: metrics, repeats: admin != nil, logger: logger)
     let ready = ReadyCheck()
@@ -73,9 +81,10 @@ public struct TernServerApplication: Service {
       tasks.addTask { await maintenance.run() }
       tasks.addTask { await heads.run() }
       tasks.addTask { await relay.run() }
+      tasks.addTask { await grants.run() }
       tasks.addTask { await statistics.run() }
       if admin != nil {
-        tasks.addTask { [queue] in
+        tasks.addTask { [queue, service] in
           await ready.run {
             try await queue.read { _ = try service.store.token(TokenDigest(token: "")) }
           }
@@ -133,8 +142,8 @@ public struct TernServerApplication: Service {
       return [watch, RefusedBody()]
     }
     let responder = SyncResponder(
-      maintenance: maintenance, received: received, sent: sent, connections: connections,
-      processors: processors, metrics: metrics, heartbeat: heartbeat)
+      maintenance: maintenance, authorizer: authorizer, received: received, sent: sent,
+      connections: connections, processors: processors, metrics: metrics, heartbeat: heartbeat)
     return Application(
       responder: ObservedResponder(base: responder),
       server: .http1(

@@ -33,6 +33,9 @@ public struct ServerClock: Sendable {
     Date(milliseconds: nowMilliseconds + time.milliseconds)
   }
 
+  /// Whether a time has come.
+  public func hasPassed(_ time: Date) -> Bool { age(of: time) >= 0 }
+
   /// In milliseconds, as whole numbers compare exactly; below 0 for what is to come.
   func age(of time: Date) -> Int64 { nowMilliseconds - time.milliseconds }
 

@@ -36,7 +36,7 @@ struct SnapshotIntake {
   /// - Returns: the space's position where that grew by it, and why it is refused.
   func settle(
     _ check: OfferCheck, _ outcome: OfferCheck.Outcome, by bringer: Bringer
-  ) throws -> (grown: UInt64?, refusal: String?) {
+  ) throws -> (grown: SpaceHead?, refusal: String?) {
     var snapshot = try find(check.offered.id)
     if snapshot.isComplete { return (nil, nil) }
     // An upload can give way to others, and come again under its name with other parts.
@@ -108,24 +108,27 @@ struct SnapshotIntake {
     return snapshot
   }
 
-  /// Makes a snapshot the newest. Returns the space's position where that grew by it.
-  func take(_ snapshot: StoredSnapshot, by bringer: Bringer) throws -> UInt64? {
-    let whole = try admit(snapshot, by: bringer)
+  /// Makes a snapshot the newest. Returns the space's head where that grew by it.
+  func take(_ snapshot: StoredSnapshot, by bringer: Bringer) throws -> SpaceHead? {
+    let (whole, chain) = try admit(snapshot, by: bringer)
     try rows.update(whole)
     try dropOlder(than: whole)
     if Planted.isActive(.offerTrims) { try rows.trim(through: whole.position) }
     try CrashPoint.reach(.serverBeforeSnapshot)
-    return whole.isBase ? whole.position : nil
+    return chain.map { SpaceHead(position: whole.position, chain: $0) }
   }
 
   /// The snapshot as it is from now on. A base also becomes a place of the space, over which nobody
-  /// pulls. What is before it goes as everything does: by ``SpaceUpkeep``.
-  private func admit(_ snapshot: StoredSnapshot, by bringer: Bringer) throws -> StoredSnapshot {
+  /// pulls, and gives the chain up to there. What is before it goes as everything does: by
+  /// ``SpaceUpkeep``.
+  private func admit(_ snapshot: StoredSnapshot, by bringer: Bringer) throws -> (
+    StoredSnapshot, ChainDigest?
+  ) {
     let heads = try rows.snapshotHeads(of: snapshot.id)
     try checkAdmission(of: snapshot, heads, by: bringer)
     var whole = snapshot
     (whole.isComplete, whole.refusal) = (true, nil)
-    guard snapshot.isBase else { return whole }
+    guard snapshot.isBase else { return (whole, nil) }
     var authors = try rows.heads()
     let records = try rows.authorRecords(of: Set(heads.keys))
     for (author, head) in heads {
@@ -139,7 +142,7 @@ struct SnapshotIntake {
     let chain = try rows.appendBase(OperationDigest(base: snapshot.id), heads: authors)
     whole.position = rows.position + 1
     whole.cursor = SpaceCursor(epoch: space.epoch, position: whole.position, chain: chain).cursor
-    return whole
+    return (whole, chain)
   }
 
   /// Uploads that came too late, and snapshots beyond those that are kept or that no pull goes on

@@ -25,6 +25,7 @@ extension SpaceService {
       return PushReceipt(now: now, position: position, accepted: 0)
     }
     try reserve.check(adding: pushed.reduce(0) { $0 + $1.operation.bytes.count })
+    var grown: SpaceHead?
     let receipt = try PushReceipt.acknowledging(pushed.count, now) {
       try access.update(space, foreseeing: ForeseenPush(pushed.map(\.key), by: member)) { space in
         try space.ensureRoom()
@@ -34,17 +35,19 @@ extension SpaceService {
         let admitted = admission.admitted
         if !admitted.isEmpty {
           try space.quotas.check(admitted, by: member)
-          try rows.append(admitted, heads: admission.heads)
+          grown = SpaceHead(
+            position: rows.position + UInt64(admitted.count),
+            chain: try rows.append(admitted, heads: admission.heads))
           for (author, record) in admission.noted { try rows.set(record, of: author) }
         }
+        if Planted.isActive(.positionEarly), let grown { tell(grown, of: space.name) }
         try CrashPoint.reach(.serverBeforeCommit)
         return PushReceipt(
-          now: now, position: rows.position + UInt64(admitted.count),
-          accepted: admitted.count)
+          now: now, position: grown?.position ?? rows.position, accepted: admitted.count)
       }
     }
     try CrashPoint.reach(.serverAfterCommit)
-    if receipt.accepted > 0 { tell(receipt.position, of: space) }
+    if let grown { tell(grown, of: space) }
     return receipt
   }
 }

@@ -145,7 +145,7 @@ extension SpaceService {
     }
   }
 
-  private func finish(_ grown: UInt64?, in space: SpaceName) throws -> Bool {
+  private func finish(_ grown: SpaceHead?, in space: SpaceName) throws -> Bool {
     try CrashPoint.reach(.serverAfterSnapshot)
     if let grown { tell(grown, of: space) }
     return try maintain(space)

@@ -2,6 +2,18 @@
 import TernCore
 
 extension SpaceService {
+  /// Makes a space that no token opens yet, durably, for those whom an ``Authorizer`` lets in.
+  /// Returns whether it wasn't there before.
+  ///
+  /// - Throws: ``RemoteError`` with `too-many-spaces`.
+  @discardableResult
+  public func createSpace(_ space: SpaceName) throws -> Bool {
+    try access.update(space) {
+      try $0.ensureRoom()
+      return try $0.rows.spacesBefore != nil
+    }
+  }
+
   /// Removes a space with everything in it, for good: operations, snapshots, leases, reports and
   /// tokens. Returns whether there was one.
   ///

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import TernCore
 
 extension SpaceService {
@@ -6,23 +7,61 @@ extension SpaceService {
   ///
   /// - Parameters:
   ///   - member: whose it is: what its devices write is then theirs alone. `nil` names nobody.
+  ///   - label: what an operator calls it.
+  ///   - expires: from when on it opens nothing, by the server's clock; `nil` is never.
   ///   - generator: a cryptographic one, as `SystemRandomNumberGenerator` is.
   /// - Throws: ``RemoteError`` with `too-many-spaces`.
   public func createToken(
-    for space: SpaceName, of member: MemberName? = nil,
-    using generator: inout some RandomNumberGenerator
+    for space: SpaceName, of member: MemberName? = nil, label: TokenLabel? = nil,
+    expires: Date? = nil, using generator: inout some RandomNumberGenerator
   ) throws -> String {
-    let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-    let token = "tern_" + secret.hexadecimal
+    let token = Self.drawToken(using: &generator)
+    let record = TokenRecord(
+      digest: TokenDigest(token: token), space: space, member: member, label: label,
+      created: clock.now, expires: expires)
     try access.update(space) {
       try $0.ensureRoom()
-      try $0.rows.add(
-        TokenDigest(token: token), of: member, created: clock.now)
+      try $0.rows.add(record)
     }
     return token
   }
 
-  /// Makes a token open nothing any more; event streams that it opened end within 15 seconds.
+  /// Makes a token in place of another one, in one transaction: of the same space, member and
+  /// label. The other one expires.
+  ///
+  /// - Parameters:
+  ///   - old: any, also one that has expired.
+  ///   - grace: how much longer the old one opens the space, unless it expires before.
+  ///   - expires: as for ``createToken(for:of:label:expires:using:)``.
+  /// - Throws: ``RemoteError`` with `not-found` where there is no such token.
+  public func rotateToken(
+    _ old: TokenDigest, grace: Duration, expires: Date? = nil,
+    using generator: inout some RandomNumberGenerator
+  ) throws -> String {
+    let absent = RemoteError(.notFound, "there is no token \(old); see 'tern token list'")
+    guard let known = try store.token(old) else { throw absent }
+    let token = Self.drawToken(using: &generator)
+    let record = TokenRecord(
+      digest: TokenDigest(token: token), space: known.space, member: known.member,
+      label: known.label, created: clock.now, expires: expires)
+    let end = clock.now(after: grace)
+    try access.update(known.space) { space in
+      try space.ensureIsThere()
+      // It may have been revoked since, and then is not to come back.
+      guard try space.rows.expire(old, at: known.expires.map { min($0, end) } ?? end) else {
+        throw absent
+      }
+      try space.rows.add(record)
+    }
+    return token
+  }
+
+  private static func drawToken(using generator: inout some RandomNumberGenerator) -> String {
+    "tern_" + (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }.hexadecimal
+  }
+
+  /// Makes a token open nothing any more; event streams that it opened end within two seconds, those
+  /// of other processes too.
   ///
   /// - Returns: whether there was such a token.
   @discardableResult
@@ -41,11 +80,23 @@ extension SpaceService {
         "the token is missing or unknown; make one with 'tern token create' and send it as "
           + "'Authorization: Bearer …'")
     }
+    if let expires = record.expires, record.isExpired(clock) {
+      throw RemoteError(
+        .unauthorized,
+        "the token expired at \(expires.ISO8601Format()); ask for a new one where it came from")
+    }
     guard record.space == space || Planted.isActive(.tokenOpensAll) else {
       throw RemoteError(
         .forbidden, "the token is for another space; use this space's own token")
     }
     return record
+  }
+}
+
+extension TokenRecord {
+  /// Whether it opens nothing any more.
+  public func isExpired(_ clock: ServerClock) -> Bool {
+    expires.map { clock.hasPassed($0) } ?? false
   }
 }
 #endif

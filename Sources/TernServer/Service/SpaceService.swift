@@ -12,7 +12,7 @@ public struct SpaceService: Sendable {
   public let clock: ServerClock
   public let limits: ServerLimits
   public let disk: ServerDisk
-  let board = PositionBoard()
+  let board = HeadBoard()
   let leases = LeaseBook()
   let moved = MovedSpaces()
   let clockWatch = ClockWatch()
@@ -77,45 +77,33 @@ public struct SpaceService: Sendable {
     return greeting
   }
 
-  /// The newest position of a space, now and whenever it grows. A slow reader gets only the last.
+  /// The head of a space, now and whenever it grows. A slow reader gets only the last.
   ///
-  /// Growth is told by this service and its copies. Of a push by another process
-  /// ``tellOtherProcesses()`` tells.
+  /// Growth is told by this service and its copies, and that by other processes only where a
+  /// ``TernServerApplication`` runs.
   /// - Throws: ``RemoteError`` with `unavailable` when there are too many streams.
-  public func positions(of space: SpaceName) throws -> AsyncStream<UInt64> {
-    try listen(to: space).positions
+  public func heads(of space: SpaceName) throws -> AsyncStream<SpaceHead> {
+    try listen(to: space).heads
   }
 
   /// Tells whoever listens that this process has brought a space to a position, which is durable.
-  func tell(_ position: UInt64, of space: SpaceName) {
-    board.publish(position, of: space)
+  func tell(_ head: SpaceHead, of space: SpaceName) {
+    board.publish(head, of: space)
     if store.announces { moved.note(space) }
   }
 
-  /// Tells whoever listens how far other processes have brought their spaces, by one query.
-  ///
-  /// - Parameter moved: of these alone.
-  /// - Returns: whether there can be other processes.
-  func tellOtherProcesses(of moved: Set<SpaceName>? = nil) throws -> Bool {
-    let spaces = board.spaces.filter { moved?.contains($0) ?? true }
-    if let moved, spaces.isEmpty || moved.isEmpty { return true }
-    guard let positions = try store.positionsByAnyProcess(of: spaces) else { return false }
-    for (space, position) in positions { board.publish(position, of: space) }
-    return true
-  }
-
   /// The listener is there before the position is read, so that no push falls between the two.
-  func listen(to space: SpaceName) throws -> (
-    listener: PositionListener, positions: AsyncStream<UInt64>
+  func listen(to space: SpaceName, by grant: Grant? = nil) throws -> (
+    listener: HeadListener, heads: AsyncStream<SpaceHead>
   ) {
-    let (listener, positions) = try board.listen(to: space, limits: limits)
+    let (listener, heads) = try board.listen(to: space, by: grant, limits: limits)
     do {
-      listener.offer(try store.position(of: space))
+      listener.offer(try store.heads(of: [space])[space] ?? SpaceHead())
     } catch {
       listener.finish()
       throw error
     }
-    return (listener, positions)
+    return (listener, heads)
   }
 }
 #endif

@@ -14,9 +14,7 @@ public struct MemberName: Hashable, Sendable {
   /// - Throws: ``RemoteError`` with `malformed`.
   public init(_ text: some StringProtocol) throws(RemoteError) {
     let text = String(text)
-    guard (1...Self.maximumBytes).contains(text.utf8.count), text == text.shown(),
-      !text.contains(where: \.isNewline), text.first != " ", text.last != " "
-    else {
+    guard text.isName(ofAtMost: Self.maximumBytes) else {
       throw RemoteError(
         .malformed,
         "a member's name has 1 to \(Self.maximumBytes) bytes, without control characters and "

@@ -21,9 +21,9 @@ public protocol SpaceStore: Sendable {
   /// The newest position of a space alone; zero for a space that doesn't exist.
   func position(of space: SpaceName) throws -> UInt64
 
-  /// The same of several spaces, without those that don't exist. How a server learns of other
-  /// processes' pushes; `nil` where there are none.
-  func positionsByAnyProcess(of spaces: [SpaceName]) throws -> [SpaceName: UInt64]?
+  /// The heads of several spaces by one query, without those that don't exist. How a server learns
+  /// of what other processes do.
+  func heads(of spaces: [SpaceName]) throws -> [SpaceName: SpaceHead]
 
   /// The history on which the store goes on: greater once another server has taken the place of the
   /// one before, of which the last commits may be missing.
@@ -109,6 +109,9 @@ public protocol SpaceStore: Sendable {
   /// The token with a digest, or `nil`.
   func token(_ digest: TokenDigest) throws -> TokenRecord?
 
+  /// Those of several tokens that there are, in any order, by one query.
+  func tokens(of digests: [TokenDigest]) throws -> [TokenRecord]
+
   /// All tokens, the oldest first.
   func tokens() throws -> [TokenRecord]
 
@@ -140,9 +143,6 @@ extension SpaceStore {
 
   /// None.
   public var connections: StoreConnections? { nil }
-
-  /// One process serves it.
-  public func positionsByAnyProcess(of spaces: [SpaceName]) -> [SpaceName: UInt64]? { nil }
 }
 
 /// A space whose head is locked. What a transaction wrote is what it reads afterwards, but for
@@ -172,7 +172,9 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows, AuthorRows {
   /// Gives the next positions to `operations`, in their order, and sets their authors' heads.
   ///
   /// At most once in a transaction.
-  func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) throws
+  /// - Returns: the chain up to the last; `nil` in a space that has nothing.
+  @discardableResult
+  func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) throws -> ChainDigest?
 
   /// Gives the next position to a base, which has no author and no bytes, and sets its authors'
   /// heads. Returns the chain up to it.
@@ -208,9 +210,10 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows, AuthorRows {
 
   func set(_ deadlines: SpaceDeadlines) throws
 
-  /// Adds a token for this space.
-  ///
-  /// - Parameter member: whose it is; `nil` for a token that names nobody.
-  func add(_ token: TokenDigest, of member: MemberName?, created: Date) throws
+  /// Adds a token, of this space.
+  func add(_ token: TokenRecord) throws
+
+  /// Has a token of this space expire at another moment. Returns whether there is such a token.
+  func expire(_ token: TokenDigest, at time: Date) throws -> Bool
 }
 #endif

@@ -73,7 +73,7 @@ enum StoredNumber: String {
     ("head", "operations", .position), ("head", "bytes", .bytes),
     ("author", "brought_first", .sequence), ("author", "brought_last", .sequence),
     ("author", "admitted", .sequence), ("author", "banned_after", .sequence),
-    ("token", "created_ms", .time),
+    ("token", "created_ms", .time), ("token", "expires_ms", .time),
     ("snapshot", "position", .position), ("snapshot", "is_base", .flag),
     ("snapshot", "is_complete", .flag), ("snapshot", "parts", .parts),
     ("snapshot", "bytes", .bytes), ("snapshot", "touched_ms", .time),

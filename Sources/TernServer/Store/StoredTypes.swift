@@ -54,6 +54,24 @@ public struct StoredState: Hashable, Sendable {
   }
 }
 
+/// Where a space is, and in which history.
+public struct SpaceHead: Hashable, Sendable {
+  /// The newest position.
+  public var position: UInt64
+  /// The chain up to it; `nil` at 0.
+  public var chain: ChainDigest?
+
+  public init(position: UInt64 = 0, chain: ChainDigest? = nil) {
+    self.position = position
+    self.chain = chain
+  }
+
+  /// Whether a space that was at `other` can be here now, without having lost anything.
+  func canFollow(_ other: SpaceHead) -> Bool {
+    position > other.position || self == other
+  }
+}
+
 /// The newest operation of one author in one space.
 public struct AuthorHead: Hashable, Sendable {
   public var sequence: UInt64

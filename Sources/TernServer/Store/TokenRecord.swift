@@ -30,15 +30,21 @@ public struct TokenRecord: Hashable, Sendable {
   public let space: SpaceName
   /// Whose it is; `nil` for one that names nobody.
   public let member: MemberName?
+  public let label: TokenLabel?
   public let created: Date
+  /// From when on it opens nothing; `nil` for one that stays until it is revoked.
+  public var expires: Date?
 
   public init(
-    digest: TokenDigest, space: SpaceName, member: MemberName? = nil, created: Date
+    digest: TokenDigest, space: SpaceName, member: MemberName? = nil, label: TokenLabel? = nil,
+    created: Date, expires: Date? = nil
   ) {
     self.digest = digest
     self.space = space
     self.member = member
+    self.label = label
     self.created = created
+    self.expires = expires
   }
 }
 #endif

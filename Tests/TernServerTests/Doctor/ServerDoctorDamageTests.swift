@@ -187,7 +187,7 @@ struct ServerDoctorDamageTests {
     let own = operation.envelope
     let head = AuthorHead(sequence: own.sequence, time: own.time, continues: own.continues)
     try patient.store.update(space) {
-      try $0.append([NewOperation(operation)], heads: [own.replica: head])
+      _ = try $0.append([NewOperation(operation)], heads: [own.replica: head])
     }
   }
 

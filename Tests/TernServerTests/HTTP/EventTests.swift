@@ -8,8 +8,14 @@ import Testing
 
 @Suite("HTTP: event streams", .timeLimit(.minutes(1)))
 struct EventTests {
-  private static func event(_ position: Int) -> String {
-    "event: position\nid: \(position)\ndata: {\"position\":\(position)}"
+  private static let first = "event: position\nid: 0\ndata: {\"position\":0}"
+
+  /// The event of a space's head, which carries the check that its cursors carry.
+  private static func event(_ server: LiveServer) throws -> String {
+    let head = try #require(try server.service.store.heads(of: [.home])[.home])
+    let check = try #require(head.chain?.check)
+    return "event: position\nid: \(head.position)\n"
+      + "data: {\"check\":\"\(check)\",\"position\":\(head.position)}"
   }
 
   @Test("the first event comes at once, the next with a push")
@@ -18,10 +24,10 @@ struct EventTests {
       var ada = Author(1)
       _ = try await server.push(ada.write(count: 2))
       var events = EventReader(server.request("/v1/spaces/home/events"))
-      #expect(try await events.next() == Self.event(2))
+      #expect(try await events.next() == Self.event(server))
       #expect(events.contentType == "text/event-stream")
       _ = try await server.push(ada.write(count: 1))
-      #expect(try await events.next() == Self.event(3))
+      #expect(try await events.next() == Self.event(server))
       events.cancel()
     }
   }
@@ -30,27 +36,25 @@ struct EventTests {
   func heartbeat() async throws {
     try await LiveServer.run(heartbeat: .milliseconds(10)) { server async throws in
       var events = EventReader(server.request("/v1/spaces/home/events"))
-      #expect(try await events.next() == Self.event(0))
+      #expect(try await events.next() == Self.first)
       #expect(try await events.next() == ":")
       #expect(try await events.next() == ":")
       events.cancel()
     }
   }
 
-  @Test("what another process pushed is told with the heartbeat")
+  @Test("what another process pushed is told")
   func otherProcess() async throws {
     let folder = try TemporaryFolder()
     let store = try openStore(folder.path("server.tern"))
-    try await LiveServer.run(heartbeat: .milliseconds(10), store: store) { server async throws in
+    try await LiveServer.run(store: store) { server async throws in
       var events = EventReader(server.request("/v1/spaces/home/events"))
-      #expect(try await events.next() == Self.event(0))
+      #expect(try await events.next() == Self.first)
       let other = SpaceService(
         store: try openStore(folder.path("server.tern")), clock: HandClock().clock)
       var ada = Author(1)
       _ = try other.push([ada.write()], to: .home)
-      var next = try await events.next()
-      while next == ":" { next = try await events.next() }
-      #expect(next == Self.event(1))
+      #expect(try await events.next() == Self.event(server))
       events.cancel()
     }
   }
@@ -59,13 +63,14 @@ struct EventTests {
   func back() async throws {
     let folder = try TemporaryFolder()
     let store = try openStore(folder.path("server.tern"))
-    try await LiveServer.run(heartbeat: .milliseconds(10), store: store) { server async throws in
+    try await LiveServer.run(store: store) { server async throws in
       var ada = Author(1)
       _ = try server.service.push(ada.write(count: 3), to: .home)
       var events = EventReader(server.request("/v1/spaces/home/events"))
-      #expect(try await events.next() == Self.event(3))
+      #expect(try await events.next() == Self.event(server))
       try await store.pool.write { try $0.execute(sql: "UPDATE space SET position = 1") }
-      while let next = try await events.next() { #expect(next == ":") }
+      #expect(try await events.next() == Self.event(server))
+      #expect(try await events.next() == nil)
     }
   }
 
@@ -73,7 +78,7 @@ struct EventTests {
   func shutdown() async throws {
     try await LiveServer.run { server async throws in
       var events = EventReader(server.request("/v1/spaces/home/events"))
-      #expect(try await events.next() == Self.event(0))
+      #expect(try await events.next() == Self.first)
       await server.group.triggerGracefulShutdown()
       #expect(try await events.next()?.hasPrefix("retry: ") ?? false)
       #expect(try await events.next() == nil)
@@ -103,15 +108,15 @@ struct EventTests {
     let store = FailingStore(memory)
     try await LiveServer.run(heartbeat: .milliseconds(10), store: store) { server async throws in
       var events = EventReader(server.request("/v1/spaces/home/events"))
-      #expect(try await events.next() == Self.event(0))
-      store.fail([.position(.home)])
-      while !store.hasSeen(.position(.home)) { await Task.yield() }
+      #expect(try await events.next() == Self.first)
+      store.fail([.heads, .tokens])
+      while !store.hasSeen(.heads) || !store.hasSeen(.tokens) { await Task.yield() }
       for _ in 0..<3 { #expect(try await events.next() == ":") }
       store.fail([])
       _ = try SpaceService(store: memory, clock: HandClock().clock).push([ada.write()], to: .home)
       var next = try await events.next()
       while next == ":" { next = try await events.next() }
-      #expect(next == Self.event(1))
+      #expect(try next == Self.event(server))
       events.cancel()
     }
   }
@@ -125,22 +130,22 @@ struct EventTests {
   func removedHere() async throws {
     try await LiveServer.run(heartbeat: .seconds(3600)) { server async throws in
       var events = EventReader(server.request("/v1/spaces/home/events"))
-      #expect(try await events.next() == Self.event(0))
+      #expect(try await events.next() == Self.first)
       #expect(try server.service.removeSpace(.home))
       try await end(&events)
     }
   }
 
-  @Test("a space that another process removes, or a token, ends its streams with a sign of life")
+  @Test("a space that another process removes, or a token, ends its streams")
   func removedElsewhere() async throws {
-    try await LiveServer.run(heartbeat: .milliseconds(10)) { server async throws in
+    try await LiveServer.run { server async throws in
       var generator = SeededGenerator(state: 2)
       let store = server.service.store
       let other = try server.service.createToken(for: .work, using: &generator)
       var home = EventReader(server.request("/v1/spaces/home/events"))
       var work = EventReader(server.request("/v1/spaces/work/events", token: other))
-      #expect(try await home.next() == Self.event(0))
-      #expect(try await work.next() == Self.event(0))
+      #expect(try await home.next() == Self.first)
+      #expect(try await work.next() == Self.first)
       #expect(try store.removeSpace(.home))
       try await end(&home)
       #expect(try store.removeToken(TokenDigest(token: other)))
@@ -152,7 +157,7 @@ struct EventTests {
   func goneClient() async throws {
     try await LiveServer.run { server async throws in
       var events = EventReader(server.request("/v1/spaces/home/events"))
-      #expect(try await events.next() == Self.event(0))
+      #expect(try await events.next() == Self.first)
       #expect(server.service.board.count(of: .home) == 1)
       events.cancel()
       // The time limit of the suite ends this if the listener stays.

@@ -211,12 +211,12 @@ struct ProblemTests {
     var limits = ServerLimits()
     limits.streams = 1
     try await LiveServer.run(limits: limits) { server async throws in
-      let positions = try server.service.positions(of: .work)
+      let heads = try server.service.heads(of: .work)
       let refused = try await server.send(server.request("/v1/spaces/home/events"))
       #expect((refused.status, refused.problem) == (503, "unavailable"))
       #expect(refused.header("Retry-After") == "30")
       #expect((refused.json["detail"] as? String)?.hasPrefix("streams:") == true)
-      withExtendedLifetime(positions) {}
+      withExtendedLifetime(heads) {}
     }
   }
 }

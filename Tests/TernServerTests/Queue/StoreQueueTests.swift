@@ -77,7 +77,7 @@ struct StoreQueueTests {
         maintenance: Maintenance(
           service: service, queue: queue, interval: .seconds(1), metrics: ServerMetrics(),
           logger: logger),
-        received: .ofRequests(), sent: .ofAnswers(),
+        authorizer: TokenAuthorizer(service: service), received: .ofRequests(), sent: .ofAnswers(),
         connections: ConnectionBook(limit: 1, limitPerAddress: 1),
         processors: ProcessorAccounts(allowance: .seconds(1)), metrics: ServerMetrics(),
         heartbeat: .seconds(1))

@@ -164,12 +164,12 @@ struct BaseTests {
   @Test("listeners are told of it", arguments: StoreKind.allCases)
   func told(kind: StoreKind) async throws {
     let service = try kind.open().service()
-    var positions = try service.positions(of: .home).makeAsyncIterator()
-    #expect(await positions.next() == 0)
+    var heads = try service.heads(of: .home).makeAsyncIterator()
+    #expect(await heads.next()?.position == 0)
     var ada = Author(1)
     _ = ada.write()
     try service.upload(SnapshotOffer(at: nil, of: [ada], isBase: true))
-    #expect(await positions.next() == 1)
+    #expect(await heads.next()?.position == 1)
   }
 }
 #endif

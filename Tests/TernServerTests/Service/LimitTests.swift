@@ -59,15 +59,15 @@ struct LimitTests {
   @Test("one event stream more than a space may have is refused until one ends")
   func streams() async throws {
     let service = try StoreKind.memory.open().service { $0.streamsPerSpace = 1 }
-    var stream: AsyncStream<UInt64>? = try service.positions(of: .home)
-    let error = refusal { _ = try service.positions(of: .home) }
+    var stream: AsyncStream<SpaceHead>? = try service.heads(of: .home)
+    let error = refusal { _ = try service.heads(of: .home) }
     #expect(error?.code == .unavailable)
     #expect(error?.retryAfter == .seconds(30))
     #expect(error?.message.contains("streamsPerSpace") == true)
-    _ = try service.positions(of: .work)
+    _ = try service.heads(of: .work)
     _ = stream
     stream = nil
-    _ = try service.positions(of: .home)
+    _ = try service.heads(of: .home)
   }
 }
 #endif

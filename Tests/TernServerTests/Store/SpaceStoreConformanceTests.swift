@@ -51,7 +51,8 @@ struct SpaceStoreConformanceTests {
     (.forgetsNothing, [.forgotten]), (.trimsMore, [.trim]), (.releasesAll, [.release]),
     (.emptiesAll, [.removeTrimmed]), (.countsNothingBack, [.untrim]), (.hidesOwn, [.reads]),
     (.mixesMarks, [.marks, .reads]), (.countsBanned, [.authors]), (.countsForAll, [.counted]),
-    (.givesAllMembers, [.members]),
+    (.givesAllMembers, [.members]), (.findsAllTokens, [.several]), (.placesAbsent, [.places]),
+    (.expiresNothing, [.expiry]),
   ]
 
   @Test func `every scenario is failed by a fault, and every fault fails one`() {

@@ -9,6 +9,10 @@ import TernServer
 final class FailingStore: SpaceStore {
   enum Call: Hashable {
     case position(SpaceName)
+    /// Of several spaces.
+    case heads
+    /// Several of them.
+    case tokens
     case update(SpaceName)
     case removeRemains
     case token
@@ -17,6 +21,7 @@ final class FailingStore: SpaceStore {
   private struct State {
     var failing: Set<Call> = []
     var seen: Set<Call> = []
+    var reads = 0
   }
 
   private let base: any SpaceStore
@@ -43,6 +48,11 @@ final class FailingStore: SpaceStore {
 
   func hasSeen(_ call: Call) -> Bool { state.withLock { $0.seen.contains(call) } }
 
+  /// How often it was asked for positions or tokens since.
+  var reads: Int { state.withLock { $0.reads } }
+
+  private func countRead() { state.withLock { $0.reads += 1 } }
+
   private func note(_ call: Call) throws {
     let fails = state.withLock { state in
       state.seen.insert(call)
@@ -67,8 +77,15 @@ final class FailingStore: SpaceStore {
   }
 
   func position(of space: SpaceName) throws -> UInt64 {
+    countRead()
     try note(.position(space))
     return try base.position(of: space)
+  }
+
+  func heads(of spaces: [SpaceName]) throws -> [SpaceName: SpaceHead] {
+    countRead()
+    try note(.heads)
+    return try base.heads(of: spaces)
   }
 
   func page(
@@ -111,10 +128,16 @@ final class FailingStore: SpaceStore {
   func reusableBytes() throws -> Int { try base.reusableBytes() }
   func statistics() throws -> StoreStatistics { try base.statistics() }
   func token(_ digest: TokenDigest) throws -> TokenRecord? {
+    countRead()
     try note(.token)
     return try base.token(digest)
   }
   func tokens() throws -> [TokenRecord] { try base.tokens() }
+  func tokens(of digests: [TokenDigest]) throws -> [TokenRecord] {
+    countRead()
+    try note(.tokens)
+    return try base.tokens(of: digests)
+  }
   func removeToken(_ digest: TokenDigest) throws -> Bool { try base.removeToken(digest) }
 }
 #endif

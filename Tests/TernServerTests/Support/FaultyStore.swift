@@ -39,6 +39,11 @@ final class FaultyStore: SpaceStore {
       keepsFirstReport
     case keepsQuota, keepsDeadlines, snapshotsUnordered, keepsDropped, droppedUnordered
     case bringsBackOver, forgetsNothing, trimsMore, releasesAll, emptiesAll, countsNothingBack
+    /// Asked for some tokens, it finds all.
+    case findsAllTokens
+    /// It has positions of spaces that are not there.
+    case placesAbsent
+    case expiresNothing
     case hidesOwn, mixesMarks, countsBanned, countsForAll, givesAllMembers
   }
 
@@ -63,6 +68,12 @@ final class FaultyStore: SpaceStore {
   func position(of space: SpaceName) throws -> UInt64 {
     if fault == .makesRead { try base.update(space) { _ in } }
     return base.position(of: space)
+  }
+
+  func heads(of spaces: [SpaceName]) -> [SpaceName: SpaceHead] {
+    let heads = base.heads(of: spaces)
+    guard fault == .placesAbsent else { return heads }
+    return Dictionary(uniqueKeysWithValues: spaces.map { ($0, heads[$0] ?? SpaceHead()) })
   }
 
   func page(
@@ -148,6 +159,10 @@ final class FaultyStore: SpaceStore {
     return statistics
   }
   func token(_ digest: TokenDigest) -> TokenRecord? { base.token(digest) }
+
+  func tokens(of digests: [TokenDigest]) -> [TokenRecord] {
+    fault == .findsAllTokens ? base.tokens() : base.tokens(of: digests)
+  }
 
   func tokens() -> [TokenRecord] {
     let tokens = base.tokens()

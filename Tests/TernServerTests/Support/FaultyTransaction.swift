@@ -30,7 +30,7 @@ final class FaultyTransaction: SpaceTransaction {
   func chain(at position: UInt64) throws -> ChainDigest? {
     try base.chain(at: fault == .chainsBeyond ? min(position, base.position) : position)
   }
-  func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) throws {
+  func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) throws -> ChainDigest? {
     try base.append(operations, heads: heads)
   }
   func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) throws -> ChainDigest {
@@ -59,8 +59,9 @@ final class FaultyTransaction: SpaceTransaction {
     if fault == .keepsDeadlines { known.refill = try known.refill ?? base.deadlines.refill }
     try base.set(known)
   }
-  func add(_ token: TokenDigest, of member: MemberName?, created: Date) throws {
-    try base.add(token, of: member, created: created)
+  func add(_ token: TokenRecord) throws { try base.add(token) }
+  func expire(_ token: TokenDigest, at time: Date) throws -> Bool {
+    fault == .expiresNothing ? true : try base.expire(token, at: time)
   }
 }
 

@@ -30,11 +30,11 @@ struct LiveServer {
   ///   - jitter: in place of what is random, from 0 to 1.
   static func run(
     heartbeat: Duration = .seconds(15), idle: Duration = .seconds(75),
-    maintenance: Duration = .seconds(3600),
+    maintenance: Duration = .seconds(3600), streams: PeriodicCheck.Times = .quick,
     limits: ServerLimits = .init(), clock: HandClock = .init(),
     store: (any SpaceStore)? = nil, processor: ProcessorClock? = nil, isWatched: Bool = false,
     adminPort: Int = 0, drainDelay: Duration = .zero, streamDrainTime: Duration = .seconds(10),
-    jitter: Double? = nil,
+    jitter: Double? = nil, authorizer: ((SpaceService) -> any Authorizer)? = nil,
     _ body: (LiveServer) async throws -> Void
   ) async throws {
     var generator = SeededGenerator(state: 11)
@@ -47,7 +47,9 @@ struct LiveServer {
     if let processor {
       server.processors = ProcessorAccounts(allowance: limits.processorPerToken, clock: processor)
     }
+    if let authorizer { server.authorizer = authorizer(service) }
     server.heartbeat = heartbeat
+    server.streamTimes = streams
     server.idleTimeout = idle
     server.maintenanceInterval = maintenance
     server.onListening = {
@@ -120,6 +122,11 @@ struct LiveServer {
     guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
     return Answer(status: response.statusCode, response: response, body: body)
   }
+}
+
+extension PeriodicCheck.Times {
+  /// So often that a test need not wait, and for ever in vain.
+  static let quick = PeriodicCheck.Times(interval: .milliseconds(10), patience: .seconds(3600))
 }
 
 struct Answer {

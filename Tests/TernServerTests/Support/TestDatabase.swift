@@ -26,7 +26,8 @@ final class TestDatabase: AnyExamination {
   }
 
   func open(
-    seed: UInt64 = 1, listeningAt listening: String? = nil, _ change: (inout PostgreSQLLimits) -> Void = { _ in },
+    seed: UInt64 = 1, listeningAt listening: String? = nil,
+    _ change: (inout PostgreSQLLimits) -> Void = { _ in },
     probe: PostgreSQLProbe? = nil
   ) throws -> PostgreSQLSpaceStore {
     var generator = SeededGenerator(state: seed)

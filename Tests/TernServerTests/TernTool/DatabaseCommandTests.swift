@@ -85,6 +85,26 @@ struct DatabaseCommandTests {
     #expect(again.wait() == 0)
   }
 
+  @Test func `a token revoked anywhere ends its streams on every server`() async throws {
+    let servers = [try serve(), try serve()]
+    let created = try TernProcess.run(["token", "create", "--space", "home"] + data)
+    let token = created.output.trimmingCharacters(in: .newlines)
+    var streams = try servers.map { EventReader(try request($0.url + "/events", token)) }
+    for index in streams.indices {
+      #expect(try await streams[index].next()?.contains("id: 0") ?? false)
+    }
+    let id = try TernProcess.run(["token", "list"] + data).output.prefix(16)
+    #expect(try TernProcess.run(["token", "revoke", String(id)] + data).code == 0)
+    let began = ContinuousClock.now
+    for index in streams.indices { #expect(try await streams[index].next() == nil) }
+    // It takes two seconds at the most, and more on a busy machine; a sign of life comes after 15.
+    #expect(ContinuousClock.now - began < .seconds(10))
+    for server in servers {
+      server.process.terminate()
+      #expect(server.process.wait() == 0)
+    }
+  }
+
   @Test func `commands that look and change do so in the database`() throws {
     _ = try TernProcess.run(["token", "create", "--space", "home", "--member", "anna"] + data)
     #expect(try TernProcess.run(["token", "list"] + data).output.contains("anna"))

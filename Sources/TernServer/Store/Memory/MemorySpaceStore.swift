@@ -31,6 +31,17 @@ public final class MemorySpaceStore: SpaceStore {
     contents.withLock { $0.spaces[space]?.position ?? 0 }
   }
 
+  public func heads(of spaces: [SpaceName]) -> [SpaceName: SpaceHead] {
+    contents.withLock { contents in
+      Dictionary(
+        uniqueKeysWithValues: Set(spaces).compactMap { space in
+          contents.spaces[space].map {
+            (space, SpaceHead(position: $0.position, chain: $0.chain(at: $0.position)))
+          }
+        })
+    }
+  }
+
   public func page(
     of space: SpaceName, after position: UInt64, excluding excluded: ReplicaID?,
     contentBytes: Int, operations: Int
@@ -119,6 +130,10 @@ public final class MemorySpaceStore: SpaceStore {
 
   public func token(_ digest: TokenDigest) -> TokenRecord? {
     contents.withLock { $0.tokens[digest] }
+  }
+
+  public func tokens(of digests: [TokenDigest]) -> [TokenRecord] {
+    contents.withLock { contents in digests.compactMap { contents.tokens[$0] } }
   }
 
   public func tokens() -> [TokenRecord] {

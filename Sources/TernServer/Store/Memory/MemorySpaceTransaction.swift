@@ -68,10 +68,11 @@ final class MemorySpaceTransaction: SpaceTransaction {
 
   func chain(at position: UInt64) -> ChainDigest? { space?.chain(at: position) }
 
-  func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) {
+  func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) -> ChainDigest? {
     precondition(
       writes.operations.isEmpty && writes.base == nil, "append at most once in a transaction")
     (writes.operations, writes.heads) = (operations, heads)
+    return operations.reduce(chain(at: position)) { ChainDigest(after: $0, $1.digest) }
   }
 
   func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) -> ChainDigest {
@@ -104,9 +105,14 @@ final class MemorySpaceTransaction: SpaceTransaction {
     return keeping.emptied < last
   }
 
-  func add(_ token: TokenDigest, of member: MemberName?, created: Date) {
-    writes.tokens.append(
-      TokenRecord(digest: token, space: writes.space, member: member, created: created))
+  func add(_ token: TokenRecord) { writes.tokens.append(token) }
+
+  func expire(_ token: TokenDigest, at time: Date) -> Bool {
+    let own = (writes.tokens + known.values).first { $0.digest == token }
+    guard var record = own, record.space == writes.space else { return false }
+    record.expires = time
+    writes.tokens.append(record)
+    return true
   }
 
   func authorRecords(of authors: Set<ReplicaID>) -> [ReplicaID: AuthorRecord] {

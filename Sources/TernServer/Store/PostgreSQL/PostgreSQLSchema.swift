@@ -82,7 +82,7 @@ struct PostgreSQLSchema {
     """
     CREATE TABLE \(self("token")) (
       digest bytea PRIMARY KEY, space \(ofSpace), created_ms bigint NOT NULL,
-      member text COLLATE "C")
+      member text COLLATE "C", label text, expires_ms bigint)
     """
   }
 

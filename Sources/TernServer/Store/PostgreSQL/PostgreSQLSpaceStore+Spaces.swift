@@ -38,17 +38,22 @@ extension PostgreSQLSpaceStore {
     }
   }
 
-  public func positionsByAnyProcess(of spaces: [SpaceName]) throws -> [SpaceName: UInt64]? {
+  public func heads(of spaces: [SpaceName]) throws -> [SpaceName: SpaceHead] {
     let rows = try run(
-      "SELECT name, position FROM \(schema("space")) WHERE name = ANY($1)",
-      [.texts(spaces.map(\.text))])
-    var positions: [SpaceName: UInt64] = [:]
-    for row in 0..<rows.count {
-      let name = SpaceName(stored: rows[row].text(0)!)
+      """
+      SELECT name, space.position, chain FROM \(schema("space")) AS space
+      LEFT JOIN \(schema("operation")) AS operation
+        ON operation.space = space.id AND operation.position = space.position
+      WHERE name = ANY($1)
+      """, [.texts(spaces.map(\.text))])
+    var heads: [SpaceName: SpaceHead] = [:]
+    for row in rows.map({ $0 }) {
       // Whoever asks for the space is told what is wrong with it.
-      positions[name] = try? rows[row].position(1, of: "space")
+      guard let position = try? row.position(1, of: "space") else { continue }
+      heads[SpaceName(stored: row.text(0)!)] = SpaceHead(
+        position: position, chain: row.bytes(2).map { ChainDigest(stored: $0) })
     }
-    return positions
+    return heads
   }
 
   public func page(
@@ -218,7 +223,8 @@ extension PostgreSQLSpaceStore {
 
   private var selectTokens: String {
     """
-    SELECT token.digest, space.name, token.created_ms, token.member
+    SELECT token.digest, space.name, token.created_ms, token.member, token.label,
+      token.expires_ms
     FROM \(schema("token")) AS token JOIN \(schema("space")) AS space ON space.id = token.space
     """
   }
@@ -226,6 +232,11 @@ extension PostgreSQLSpaceStore {
   public func token(_ digest: TokenDigest) throws -> TokenRecord? {
     try run("\(selectTokens) WHERE token.digest = $1", [.bytes(digest.bytes)])
       .first.map { TokenRecord($0) }
+  }
+
+  public func tokens(of digests: [TokenDigest]) throws -> [TokenRecord] {
+    try run("\(selectTokens) WHERE token.digest = ANY($1)", [.byteStrings(digests.map(\.bytes))])
+      .map { TokenRecord($0) }
   }
 
   public func tokens() throws -> [TokenRecord] {
@@ -302,7 +313,9 @@ extension TokenRecord {
     self.init(
       digest: TokenDigest(stored: row.bytes(0)!), space: SpaceName(stored: row.text(1)!),
       member: row.text(3).map { MemberName(stored: $0) },
-      created: Date(milliseconds: row.integer(2)))
+      label: row.text(4).map { TokenLabel(stored: $0) },
+      created: Date(milliseconds: row.integer(2)),
+      expires: row.isNull(5) ? nil : Date(milliseconds: row.integer(5)))
   }
 }
 #endif

@@ -133,7 +133,7 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
     }
   }
 
-  func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) throws {
+  func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) throws -> ChainDigest? {
     var counted: [ReplicaID: CountedOperations] = [:]
     var chains: [[UInt8]] = []
     var chain = try chain(at: position)
@@ -164,6 +164,7 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
         .byteStrings(operations.map(\.operation.bytes)),
       ])
     try counts.set(heads, position: Int64(position) + Int64(operations.count), adding: counted)
+    return chain
   }
 
   func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) throws -> ChainDigest {
@@ -182,10 +183,24 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
     return chain
   }
 
-  func add(_ token: TokenDigest, of member: MemberName?, created: Date) throws {
+  func add(_ token: TokenRecord) throws {
     db.queue(
-      "INSERT INTO \(schema("token")) (digest, space, created_ms, member) VALUES ($1, $2, $3, $4)",
-      [.bytes(token.bytes), key, .integer(created.milliseconds), .text(member?.text)])
+      """
+      INSERT INTO \(schema("token")) (digest, space, created_ms, member, label, expires_ms)
+      VALUES ($1, $2, $3, $4, $5, $6)
+      """,
+      [
+        .bytes(token.digest.bytes), key, .integer(token.created.milliseconds),
+        .text(token.member?.text), .text(token.label?.text),
+        .integer(token.expires?.milliseconds),
+      ])
+  }
+
+  func expire(_ token: TokenDigest, at time: Date) throws -> Bool {
+    try db.change(
+      "UPDATE \(schema("token")) SET expires_ms = $1 WHERE digest = $2 AND space = $3",
+      [.integer(time.milliseconds), .bytes(token.bytes), key]
+    ).changed > 0
   }
 }
 

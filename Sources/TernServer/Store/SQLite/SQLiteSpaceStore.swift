@@ -56,6 +56,29 @@ public final class SQLiteSpaceStore: SpaceStore {
     try read(space) { try SpaceRow.fetch($0, name: space)?.position ?? 0 }
   }
 
+  public func heads(of spaces: [SpaceName]) throws -> [SpaceName: SpaceHead] {
+    try pool.read { db in
+      let statement = try db.cachedStatement(
+        sql: """
+          SELECT name, space.position, chain FROM space
+          LEFT JOIN operation ON operation.space = space.id
+            AND operation.position = space.position
+          WHERE name IN (SELECT value FROM json_each(?))
+          """)
+      let names = String(decoding: try JSONEncoder().encode(spaces.map(\.text)), as: UTF8.self)
+      var heads: [SpaceName: SpaceHead] = [:]
+      let rows = try Row.fetchCursor(statement, arguments: [names])
+      while let row = try rows.next() {
+        // Whoever asks for the space is told what is wrong with it.
+        guard let position = try? row.position(1, of: "space") else { continue }
+        let chain = row[2] as Data?
+        heads[SpaceName(stored: row[0])] = SpaceHead(
+          position: position, chain: chain.map { ChainDigest(stored: Array($0)) })
+      }
+      return heads
+    }
+  }
+
   public func page(
     of space: SpaceName, after position: UInt64, excluding excluded: ReplicaID?,
     contentBytes: Int, operations: Int
@@ -128,15 +151,34 @@ public final class SQLiteSpaceStore: SpaceStore {
 // MARK: - Tokens
 
 extension SQLiteSpaceStore {
+  private static let tokenColumns = """
+    token.digest, space.name, token.created_ms, token.member, token.label, token.expires_ms
+    """
   private static let selectTokens = """
-    SELECT token.digest, space.name, token.created_ms, token.member
-    FROM token JOIN space ON space.id = token.space
+    SELECT \(tokenColumns) FROM token JOIN space ON space.id = token.space
     """
 
   public func token(_ digest: TokenDigest) throws -> TokenRecord? {
     try pool.read { db in
       let statement = try db.cachedStatement(sql: Self.selectTokens + " WHERE token.digest = ?")
       return try Row.fetchOne(statement, arguments: [Data(digest.bytes)]).map(TokenRecord.init)
+    }
+  }
+
+  public func tokens(of digests: [TokenDigest]) throws -> [TokenRecord] {
+    guard !digests.isEmpty else { return [] }
+    return try pool.read { db in
+      // One value holds them all, as a statement has only so many.
+      let statement = try db.cachedStatement(
+        sql: """
+          WITH RECURSIVE wanted (place) AS (
+            SELECT 0 UNION ALL SELECT place + 1 FROM wanted WHERE place + 1 < ?2)
+          SELECT \(Self.tokenColumns) FROM wanted
+          CROSS JOIN token ON token.digest = substr(?1, wanted.place * 32 + 1, 32)
+          JOIN space ON space.id = token.space
+          """)
+      let all = Data(digests.flatMap(\.bytes))
+      return try Row.fetchAll(statement, arguments: [all, digests.count]).map(TokenRecord.init)
     }
   }
 
@@ -161,7 +203,9 @@ extension TokenRecord {
     self.init(
       digest: TokenDigest(stored: Array(row[0] as Data)), space: SpaceName(stored: row[1]),
       member: (row[3] as String?).map { MemberName(stored: $0) },
-      created: Date(milliseconds: row[2]))
+      label: (row[4] as String?).map { TokenLabel(stored: $0) },
+      created: Date(milliseconds: row[2]),
+      expires: (row[5] as Int64?).map { Date(milliseconds: $0) })
   }
 }
 #endif

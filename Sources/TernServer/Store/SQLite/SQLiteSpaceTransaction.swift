@@ -91,7 +91,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
     }
   }
 
-  func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) throws {
+  func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) throws -> ChainDigest? {
     let insert = try db.cachedStatement(
       sql: """
         INSERT INTO operation (space, position, author, sequence, digest, chain, bytes)
@@ -112,6 +112,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
       ])
     }
     try counts.set(heads, position: position, adding: counted)
+    return chain
   }
 
   func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) throws -> ChainDigest {
@@ -129,10 +130,23 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
     return chain
   }
 
-  func add(_ token: TokenDigest, of member: MemberName?, created: Date) throws {
+  func add(_ token: TokenRecord) throws {
     try db.execute(
-      sql: "INSERT INTO token (digest, space, created_ms, member) VALUES (?, ?, ?, ?)",
-      arguments: [Data(token.bytes), id, created.milliseconds, member?.text])
+      sql: """
+        INSERT INTO token (digest, space, created_ms, member, label, expires_ms)
+        VALUES (?, ?, ?, ?, ?, ?)
+        """,
+      arguments: [
+        Data(token.digest.bytes), id, token.created.milliseconds, token.member?.text,
+        token.label?.text, token.expires?.milliseconds,
+      ])
+  }
+
+  func expire(_ token: TokenDigest, at time: Date) throws -> Bool {
+    try db.execute(
+      sql: "UPDATE token SET expires_ms = ? WHERE digest = ? AND space = ?",
+      arguments: [time.milliseconds, Data(token.bytes), id])
+    return db.changesCount > 0
   }
 }
 

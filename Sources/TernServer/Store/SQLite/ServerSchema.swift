@@ -1,7 +1,7 @@
 #if Server
 import GRDB
 
-/// The tables of a server's data file, format 6. A new file and one of an older format that was
+/// The tables of a server's data file, format 7. A new file and one of an older format that was
 /// brought forward are the same.
 enum ServerSchema {
   /// Makes a store in an empty database.
@@ -22,6 +22,7 @@ enum ServerSchema {
     if format >= 4 { try db.execute(sql: stateTable) }
     if format >= 5 { try db.execute(sql: checkColumns + quotaColumns) }
     if format >= 6 { try db.execute(sql: keepingColumns + authorTable) }
+    if format >= 7 { try db.execute(sql: accessColumns) }
   }
 
   /// Brings a store of an older format forward, in the caller's transaction.
@@ -32,10 +33,13 @@ enum ServerSchema {
     if version == 1 { try db.execute(sql: snapshotTables) }
     if version < 4 { try db.execute(sql: stateTable) }
     if version < 5 { try db.execute(sql: checkColumns + quotaColumns) }
-    try db.execute(sql: keepingColumns + authorTable)
-    if version < 5 { try db.execute(sql: countBytes) }
-    try db.execute(sql: releaseTrimmed)
-    try db.execute(sql: countAuthors)
+    if version < 6 {
+      try db.execute(sql: keepingColumns + authorTable)
+      if version < 5 { try db.execute(sql: countBytes) }
+      try db.execute(sql: releaseTrimmed)
+      try db.execute(sql: countAuthors)
+    }
+    if version < 7 { try db.execute(sql: accessColumns) }
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
   }
 
@@ -185,6 +189,13 @@ enum ServerSchema {
       at_ms INTEGER NOT NULL,
       PRIMARY KEY (space, position)
     ) STRICT, WITHOUT ROWID;
+    """
+
+  /// What format 7 has more: until when a token opens its space, and what an operator calls it. The
+  /// tokens of before stay until they are revoked.
+  private static let accessColumns = """
+    ALTER TABLE token ADD COLUMN label TEXT;
+    ALTER TABLE token ADD COLUMN expires_ms INTEGER;
     """
 
   /// Nothing was kept before. What was trimmed and still had its bytes is counted by maintenance.

@@ -65,7 +65,10 @@ struct PostgreSQLRoundTripTests {
     let (ann, ben) = (MemberName(stored: "ann"), MemberName(stored: "ben"))
     try store.update(.home) {
       for (token, member) in [("one", ann), ("two", ben)] {
-        try $0.add(TokenDigest(token: token), of: member, created: clock.clock.now)
+        try $0.add(
+          TokenRecord(
+            digest: TokenDigest(token: token), space: .home, member: member,
+            created: clock.date))
       }
     }
     try service.setQuota(SpaceQuota(operations: 20), of: .home)

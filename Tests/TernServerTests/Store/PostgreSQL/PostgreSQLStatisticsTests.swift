@@ -14,12 +14,12 @@ struct PostgreSQLStatisticsTests {
     let store = try database.open()
     let address = try #require(TestDatabase.address)
     let other = try PostgreSQLConnection(address, patience: .seconds(10))
-    try other.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
-    try other.run("SELECT pg_sleep(0.05), count(*) FROM pg_class")
+    _ = try other.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    _ = try other.run("SELECT pg_sleep(0.05), count(*) FROM pg_class")
     // Of other tests there may be older ones, which end.
     let open = try #require(try store.statistics().database?.oldestSnapshot)
     #expect(open >= .milliseconds(50))
-    try other.run("COMMIT")
+    _ = try other.run("COMMIT")
     while try #require(try store.statistics().database?.oldestSnapshot) >= open {}
   }
 

@@ -126,7 +126,9 @@ struct PostgreSQLStoreTests {
     let other = try database.open()
     let error = #expect(throws: PostgreSQLError.self) {
       try stopped.update(.home) { rows in
-        try rows.add(TokenDigest(token: "t"), of: nil, created: Date(milliseconds: 1))
+        try rows.add(
+          TokenRecord(
+            digest: TokenDigest(token: "t"), space: .home, created: Date(milliseconds: 1)))
         // real time: the database measures how long nothing is said.
         Thread.sleep(forTimeInterval: 0.3)
         try other.update(.home) { _ in }

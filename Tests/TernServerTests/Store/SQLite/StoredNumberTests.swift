@@ -102,7 +102,7 @@ struct StoredNumberTests {
       #expect(works.status == 200)
     }
     for work in [
-      { _ = try server.service.positions(of: .home) }, { _ = try server.service.maintain(.home) },
+      { _ = try server.service.heads(of: .home) }, { _ = try server.service.maintain(.home) },
     ] {
       do { try work() } catch let error as StoreError {
         #expect(error.message.contains("space home") && error.message.contains("table"))

@@ -3,26 +3,26 @@ import TernCore
 import TernServer
 import Testing
 
-@Suite("Service: positions")
-struct PositionTests {
+@Suite("Service: heads")
+struct HeadTests {
   @Test("the first position comes at once, the next with a push", arguments: StoreKind.allCases)
   func growth(kind: StoreKind) async throws {
     let service = try kind.open().service()
     var ada = Author(1)
     _ = try service.push(ada.write(count: 2), to: .home)
-    var positions = try service.positions(of: .home).makeAsyncIterator()
-    #expect(await positions.next() == 2)
+    var heads = try service.heads(of: .home).makeAsyncIterator()
+    #expect(await heads.next()?.position == 2)
     _ = try service.push(ada.write(count: 1), to: .home)
-    #expect(await positions.next() == 3)
+    #expect(await heads.next()?.position == 3)
   }
 
   @Test("a slow reader gets only the last position")
   func coalesced() async throws {
     let service = try StoreKind.memory.open().service()
     var ada = Author(1)
-    var positions = try service.positions(of: .home).makeAsyncIterator()
+    var heads = try service.heads(of: .home).makeAsyncIterator()
     for _ in 0..<5 { _ = try service.push([ada.write()], to: .home) }
-    #expect(await positions.next() == 5)
+    #expect(await heads.next()?.position == 5)
   }
 
   @Test("a repeat and another space's push are not told")
@@ -31,12 +31,12 @@ struct PositionTests {
     var (ada, bob) = (Author(1), Author(2))
     let first = ada.write()
     _ = try service.push([first], to: .home)
-    var positions = try service.positions(of: .home).makeAsyncIterator()
-    #expect(await positions.next() == 1)
+    var heads = try service.heads(of: .home).makeAsyncIterator()
+    #expect(await heads.next()?.position == 1)
     _ = try service.push([first], to: .home)
     _ = try service.push(bob.write(count: 9), to: .work)
     _ = try service.push([ada.write()], to: .home)
-    #expect(await positions.next() == 2)
+    #expect(await heads.next()?.position == 2)
   }
 }
 #endif

@@ -3,12 +3,12 @@ import Synchronization
 import TernCore
 
 /// Who listens to which space, in this process.
-final class PositionBoard: Sendable {
+final class HeadBoard: Sendable {
   private struct Listeners {
     /// Of all spaces.
     var count = 0
     /// By space, in the order in which they came, so that a simulation repeats.
-    var spaces: [SpaceName: [PositionListener]] = [:]
+    var spaces: [SpaceName: [HeadListener]] = [:]
     var isClosed = false
   }
 
@@ -17,12 +17,12 @@ final class PositionBoard: Sendable {
   /// The listener leaves when it is finished, or when its stream is dropped.
   ///
   /// - Throws: ``RemoteError`` with `unavailable`, by the name of the limit, or when it is closed.
-  func listen(to space: SpaceName, limits: ServerLimits) throws(RemoteError) -> (
-    PositionListener, AsyncStream<UInt64>
-  ) {
-    let (positions, continuation) = AsyncStream.makeStream(
-      of: UInt64.self, bufferingPolicy: .bufferingNewest(1))
-    let listener = PositionListener(continuation)
+  func listen(
+    to space: SpaceName, by grant: Grant? = nil, limits: ServerLimits
+  ) throws(RemoteError) -> (HeadListener, AsyncStream<SpaceHead>) {
+    let (heads, continuation) = AsyncStream.makeStream(
+      of: SpaceHead.self, bufferingPolicy: .bufferingNewest(1))
+    let listener = HeadListener(continuation, by: grant)
     let refusal = listeners.withLock { listeners -> RemoteError? in
       if listeners.isClosed {
         return RemoteError(
@@ -43,7 +43,7 @@ final class PositionBoard: Sendable {
       guard let self, let listener else { return }
       remove(listener, from: space)
     }
-    return (listener, positions)
+    return (listener, heads)
   }
 
   private func full(_ limit: String) -> RemoteError {
@@ -53,31 +53,41 @@ final class PositionBoard: Sendable {
   }
 
   /// From now on nobody may listen. Returns those who do.
-  func close() -> [PositionListener] {
+  func close() -> [HeadListener] {
     listeners.withLock { listeners in
       listeners.isClosed = true
       return listeners.spaces.values.flatMap(\.self)
     }
   }
 
-  func publish(_ position: UInt64, of space: SpaceName) {
+  func publish(_ head: SpaceHead, of space: SpaceName) {
     // Outside the lock: a listener that ends at this moment asks for it.
-    for listener in all(of: space) { listener.advance(to: position) }
+    for listener in all(of: space) { listener.advance(to: head) }
   }
 
-  /// To which spaces somebody listens.
-  var spaces: [SpaceName] { listeners.withLock { Array($0.spaces.keys) } }
+  /// Who listens to which space, and what it was told last: before what is read after this.
+  var streams: [(space: SpaceName, listener: HeadListener, told: SpaceHead)] {
+    let all = listeners.withLock { $0.spaces }
+    return all.flatMap { space, listeners in
+      listeners.map { (space, $0, $0.told) }
+    }
+  }
+
+  /// Ends all streams.
+  func finishAll() {
+    for stream in streams { stream.listener.finish() }
+  }
 
   /// Ends the streams of a space.
   func finish(_ space: SpaceName) {
     for listener in all(of: space) { listener.finish() }
   }
 
-  private func all(of space: SpaceName) -> [PositionListener] {
+  private func all(of space: SpaceName) -> [HeadListener] {
     listeners.withLock { $0.spaces[space] ?? [] }
   }
 
-  private func remove(_ listener: PositionListener, from space: SpaceName) {
+  private func remove(_ listener: HeadListener, from space: SpaceName) {
     listeners.withLock { listeners in
       guard let index = listeners.spaces[space]?.firstIndex(where: { $0 === listener }) else {
         return
