@@ -23,7 +23,9 @@ struct Device {
     guard let url = URL(string: arguments.url) else { throw URLError(.badURL) }
     engine = SyncEngine(
       store: replica.store,
-      remote: HTTPRemote(url, space: "home", token: { [arguments] in arguments.token }),
+      remote: TellingRemote(
+        base: HTTPRemote(url, space: "home", token: { [arguments] in arguments.token }),
+        say: { Self.say(.stored(replica: "\($0)", sequence: $1)) }),
       environment: SyncEnvironment(
         backoff: Backoff(base: .milliseconds(20), limit: .milliseconds(200)),
         localWrites: { replica.localWrites.stream() }, pollInterval: .milliseconds(50)))
@@ -31,7 +33,7 @@ struct Device {
 
   func run() async throws {
     let done = try await pool.read { try Library.done($0) }
-    say(.started(done: done))
+    Self.say(.started(done: done))
     try await withThrowingTaskGroup { group in
       group.addTask { await engine.run() }
       try await write(after: done)
@@ -58,10 +60,11 @@ struct Device {
         }
         try CrashPoint.reach(.captureAfterCommit)
       }
-      say(.acknowledged(number))
+      Self.say(.acknowledged(number))
       // Now and then the engine gets to seal several transactions at once.
       // real time: a process that is killed at any moment has no other.
-      if number % 8 == 0 { try await Task.sleep(for: .milliseconds(number % 5 * 4)) }
+      let rest = arguments.pause + (number % 8 == 0 ? number % 5 * 4 : 0)
+      if rest > 0 { try await Task.sleep(for: .milliseconds(rest)) }
     }
   }
 
@@ -72,7 +75,7 @@ struct Device {
       if try replica.store.counts().unsealedChanges == 0 {
         let vector = try replica.store.versionVector().sorted
         let text = vector.map { "\($0.replica):\($0.sequence)" }.joined(separator: ",")
-        if text != last { say(.reached(vector: text)) }
+        if text != last { Self.say(.reached(vector: text)) }
         last = text
       }
       // real time: what was pulled or sealed is announced by another thread, and seen by looking.
@@ -86,7 +89,7 @@ struct Device {
     return poll(&descriptor, 1, 0) > 0
   }
 
-  private func say(_ line: DeviceLine) {
+  private static func say(_ line: DeviceLine) {
     // One write(2), so that a line is in the pipe whole or not at all.
     let bytes = Array((line.text + "\n").utf8)
     guard Foundation.write(STDOUT_FILENO, bytes, bytes.count) == bytes.count else { exit(1) }

@@ -14,23 +14,26 @@ package struct DeviceArguments: Hashable, Sendable {
   package var losesPower = false
   /// How many of its migrations the app has by now.
   package var migrations = 1
+  /// How many milliseconds it rests after each write.
+  package var pause = 0
 
   package var words: [String] {
     [
       name, database, url, token, "\(seed)", stopFile, durability.rawValue, "\(losesPower)",
-      "\(migrations)",
+      "\(migrations)", "\(pause)",
     ]
   }
 
   package init?(_ words: [String]) {
-    guard words.count == 9, let seed = UInt64(words[4]),
+    guard words.count == 10, let seed = UInt64(words[4]),
       let durability = Durability(rawValue: words[6]), let losesPower = Bool(words[7]),
-      let migrations = Int(words[8])
+      let migrations = Int(words[8]), let pause = Int(words[9])
     else { return nil }
     self.init(
       name: words[0], database: words[1], url: words[2], token: words[3], seed: seed,
       stopFile: words[5])
     (self.durability, self.losesPower, self.migrations) = (durability, losesPower, migrations)
+    self.pause = pause
   }
 
   package init(

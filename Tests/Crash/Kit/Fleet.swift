@@ -202,6 +202,9 @@ package final class Fleet {
       members[device]!.acknowledgedInThisLife += 1
     case .reached(let vector):
       members[device]!.vector = vector
+    case .stored:
+      // Where the server's store can lose nothing, the end shows all that was acknowledged.
+      break
     }
   }
 
