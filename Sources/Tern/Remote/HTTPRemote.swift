@@ -58,8 +58,8 @@ public struct HTTPRemote: Remote {
   }
 
   /// Ends when the server ends the connection, and throws when it is lost or silent for 45 seconds:
-  /// the server gives a sign of life every 15. A server that ends, and so sends its devices away one
-  /// after the other, says how long each is to wait; then it throws too, with `retryAfter`.
+  /// the server gives a sign of life every 15. A server that ends sends its devices away one after
+  /// the other, and says how long each is to wait. Then it throws too, with `retryAfter`.
   ///
   /// The request is made when the first position is asked for. Whoever stops asking, by
   /// cancellation or by letting go of the stream and its iterator, ends the connection.

@@ -9,11 +9,16 @@ struct HeadReader: Sendable {
   let service: SpaceService
   let queue: StoreQueue
   let times: PeriodicCheck.Times
+  let metrics: ServerMetrics
   let logger: Logger
   private let timeline = SeenTimeline()
 
-  init(service: SpaceService, queue: StoreQueue, times: PeriodicCheck.Times, logger: Logger) {
-    (self.service, self.queue, self.times, self.logger) = (service, queue, times, logger)
+  init(
+    service: SpaceService, queue: StoreQueue, times: PeriodicCheck.Times, metrics: ServerMetrics,
+    logger: Logger
+  ) {
+    (self.service, self.queue, self.times) = (service, queue, times)
+    (self.metrics, self.logger) = (metrics, logger)
   }
 
   /// Returns when its task is cancelled.
@@ -21,7 +26,12 @@ struct HeadReader: Sendable {
     await PeriodicCheck(
       failure: "what other processes do to spaces is not found", times: times, logger: logger
     ) {
-      try await read()
+      do {
+        try await read()
+      } catch {
+        metrics.storeFailed()
+        throw error
+      }
     } onSilence: {
       service.board.finishAll()
     }.run()

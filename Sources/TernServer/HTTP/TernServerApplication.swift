@@ -27,8 +27,8 @@ public struct TernServerApplication: Service {
   /// How long the server goes on as before when it is told to end, but for `/ready`: so long a load
   /// balancer may take to notice.
   public var drainDelay = Duration.zero
-  /// How long the event streams take to end after that, if they are many: 200 end in a second, or as
-  /// many more as it takes.
+  /// How long the event streams take to end after that, if they are many: 200 end in a second, or
+  /// as many more as it takes.
   public var streamDrainTime = Duration.seconds(10)
   /// Where whoever watches the server asks how it is; `nil` for nowhere.
   public var admin: AdminListener?
@@ -68,7 +68,8 @@ public struct TernServerApplication: Service {
     let maintenance = Maintenance(
       service: service, queue: queue, interval: maintenanceInterval, metrics: metrics,
       logger: logger)
-    let heads = HeadReader(service: service, queue: queue, times: streamTimes, logger: logger)
+    let heads = HeadReader(
+      service: service, queue: queue, times: streamTimes, metrics: metrics, logger: logger)
     let relay = AnnouncementRelay(heads: heads, logger: logger)
     let grants = GrantWatch(
       service: service, authorizer: authorizer, times: streamTimes, logger: logger)
@@ -84,9 +85,9 @@ public struct TernServerApplication: Service {
       tasks.addTask { await grants.run() }
       tasks.addTask { await statistics.run() }
       if admin != nil {
-        tasks.addTask { [queue, service] in
+        tasks.addTask { [queue, store = service.store] in
           await ready.run {
-            try await queue.read { _ = try service.store.token(TokenDigest(token: "")) }
+            try await queue.read { _ = try store.token(TokenDigest(token: "")) }
           }
         }
       }
@@ -96,8 +97,8 @@ public struct TernServerApplication: Service {
   }
 
   /// Serves until one of `signals`. After ``drainDelay`` and ``streamDrainTime`` open requests have
-  /// 20 seconds, and what does not heed that they are over 10 more; after that the process traps, as nothing is left to save: what was
-  /// acknowledged is on the disk.
+  /// 20 seconds, and what does not heed that they are over 10 more. After that the process traps, as
+  /// nothing is left to save: what was acknowledged is on the disk.
   ///
   /// - Parameter signals: SIGTERM and SIGINT, unless you say others.
   public func run(until signals: [UnixSignal] = [.sigterm, .sigint]) async throws {

@@ -12,13 +12,15 @@ private final class MoodyRemote: Remote {
   let memory = MemoryRemote()
   var id: String { memory.id }
   private let failure: Mutex<(any Error)?>
+  /// What ends each event stream at once; `nil` for nothing.
+  private let end: RemoteError?
   let greetings = Mutex(0)
   /// Yields with each event stream that begins.
   let streams: AsyncStream<Void>
   private let streamBegan: AsyncStream<Void>.Continuation
 
-  init(failing failure: (any Error)? = nil) {
-    self.failure = Mutex(failure)
+  init(failing failure: (any Error)? = nil, endingStreamsBy end: RemoteError? = nil) {
+    (self.failure, self.end) = (Mutex(failure), end)
     (streams, streamBegan) = AsyncStream.makeStream()
   }
 
@@ -43,6 +45,7 @@ private final class MoodyRemote: Remote {
   }
   func positions() -> AsyncThrowingStream<UInt64, any Error> {
     streamBegan.yield()
+    if let end { return AsyncThrowingStream { throw end } }
     return memory.positions()
   }
 }
@@ -126,6 +129,20 @@ struct WakeTests {
       path.set(hasRoute: true)
       let error = await #expect(throws: RemoteError.self) { try await engine.syncOnce() }
       #expect(error == busy && remote.greetings.withLock { $0 } == 1)
+    }
+  }
+
+  @Test func `a server that sends its devices away is left alone as long as it said`() async throws
+  {
+    let away = RemoteError(.unreachable, "go", retryAfter: .seconds(500))
+    let (remote, path) = (MoodyRemote(endingStreamsBy: away), ScriptedPathSource())
+    let a = try await Device { _ in [remote] }
+    let engine = engine(a, remote, path: path)
+    try await run(engine) {
+      await wait(engine) { $0.phase == .waiting }
+      path.set(hasRoute: true)
+      let error = await #expect(throws: RemoteError.self) { try await engine.syncOnce() }
+      #expect(error == away && remote.greetings.withLock { $0 } == 1)
     }
   }
 

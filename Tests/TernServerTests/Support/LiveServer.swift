@@ -67,7 +67,10 @@ struct LiveServer {
     let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       tasks.addTask {
-        defer { continuation.finish() }
+        defer {
+          continuation.finish()
+          adminContinuation.finish()
+        }
         try await group.run()
       }
       var hasListened = false

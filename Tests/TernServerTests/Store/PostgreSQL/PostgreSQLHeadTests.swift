@@ -21,7 +21,7 @@ struct PostgreSQLHeadTests {
     other = SpaceService(store: try database.open(), clock: clock.clock)
     reader = HeadReader(
       service: service, queue: StoreQueue(waitingPerSpace: 10), times: .quick,
-      logger: Logger(label: "test"))
+      metrics: ServerMetrics(), logger: Logger(label: "test"))
   }
 
   /// The database goes on from what it had at a position, as where a standby was behind.

@@ -5,7 +5,7 @@ import Testing
 @testable import TernServer
 
 @Suite(
-  "Store: what a database says of itself",
+  "PostgreSQL: what a database says of itself",
   .enabled(if: TestDatabase.address != nil, "script/test starts a database"),
   .timeLimit(.minutes(1)))
 struct PostgreSQLStatisticsTests {
