@@ -47,10 +47,13 @@ struct DataOptions: ParsableArguments {
   }
 
   /// - Parameter listening: where a database's notifications are heard.
-  func open(checkpoints: Bool, listeningAt listening: String? = nil) throws -> OpenedData {
+  func open(
+    checkpoints: Bool, listeningAt listening: String? = nil, slowStatements: SlowStatements? = nil
+  ) throws -> OpenedData {
     var generator = SystemRandomNumberGenerator()
     guard isDatabase else {
-      let store = try SQLiteSpaceStore(path: data, using: &generator, checkpoints: checkpoints)
+      let store = try SQLiteSpaceStore(
+        path: data, using: &generator, checkpoints: checkpoints, slowStatements: slowStatements)
       return OpenedData(store: store) {
         // What is committed is durable, whatever closing says.
         try? store.close()
@@ -58,7 +61,8 @@ struct DataOptions: ParsableArguments {
     }
     #if PostgreSQL
     let store = try PostgreSQLSpaceStore(
-      data, schema: schema, listeningAt: listening, using: &generator)
+      data, schema: schema, listeningAt: listening, slowStatements: slowStatements,
+      using: &generator)
     return OpenedData(store: store) { store.close() }
     #else
     throw ValidationError(

@@ -37,6 +37,18 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "Seconds in which all event streams end, if they are more than 200 a second.")
   var streamDrainTime = 10
 
+  @Option(help: "What the log tells: trace, debug, info, notice, warning, error or critical.")
+  var logLevel = "warning"
+
+  @Option(help: "The log's form: text, or json for an object a line.")
+  var logFormat = "text"
+
+  @Option(help: "Log requests that take so many milliseconds; 0 for none.")
+  var slowRequest = 0
+
+  @Option(help: "Log statements of the store that take so many milliseconds; 0 for none.")
+  var slowStatement = 0
+
   @Option(help: "The most bytes that a space may store, unpacked; see 'tern space quota'.")
   var spaceBytes = ServerLimits().bytesPerSpace
 
@@ -79,6 +91,17 @@ struct ServeCommand: AsyncParsableCommand {
     ] where !(0...3_600).contains(value) {
       throw ValidationError("--\(option) is a number of seconds from 0 to 3600")
     }
+    guard Logger.Level(rawValue: logLevel) != nil else {
+      let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+      throw ValidationError("--log-level is one of \(levels)")
+    }
+    guard ["text", "json"].contains(logFormat) else {
+      throw ValidationError("--log-format is text or json")
+    }
+    for (option, value) in [("slow-request", slowRequest), ("slow-statement", slowStatement)]
+    where value < 0 {
+      throw ValidationError("--\(option) is a number of milliseconds, or 0 for none")
+    }
     if let adminPort, !(0...65_535).contains(adminPort) {
       throw ValidationError("--admin-port is a number from 0 to 65535")
     }
@@ -89,10 +112,14 @@ struct ServeCommand: AsyncParsableCommand {
     // Any number of processes serve a database, and one a file.
     let lock = options.isDatabase ? nil : try ServingLock(dataPath: options.data)
     defer { lock?.release() }
-    let data = try options.open(checkpoints: true, listeningAt: listenURL)
+    let logger = makeLogger()
+    let slowStatements = SlowStatements(threshold: .milliseconds(slowStatement)) { sql, time in
+      logger.warning(
+        "slow statement", metadata: ["sql": "\(sql)", "seconds": "\(time / .seconds(1))"])
+    }
+    let data = try options.open(
+      checkpoints: true, listeningAt: listenURL, slowStatements: slowStatement > 0 ? slowStatements : nil)
     defer { data.close() }
-    var logger = Logger(label: "tern") { StreamLogHandler.standardError(label: $0) }
-    logger.logLevel = .warning
     if !options.isDatabase, let complaint = SQLiteSpaceStore.complaint(of: options.data) {
       logger.warning("\(complaint)", metadata: ["file": "\(options.data)", "try": "chmod 600"])
     }
@@ -111,6 +138,7 @@ struct ServeCommand: AsyncParsableCommand {
     if !options.isDatabase { try prepareDisk(service, logger) }
     var server = TernServerApplication(service: service, host: host, port: port, logger: logger)
     server.onListening = { [host] port in Self.tell("listening on", host, port) }
+    if slowRequest > 0 { server.slowRequestTime = .milliseconds(slowRequest) }
     server.drainDelay = .seconds(drainDelay)
     server.streamDrainTime = .seconds(streamDrainTime)
     if let adminPort {
@@ -119,6 +147,20 @@ struct ServeCommand: AsyncParsableCommand {
       server.admin = admin
     }
     try await server.run(until: [.sigterm, .sigint])
+  }
+
+  private func makeLogger() -> Logger {
+    let level = Logger.Level(rawValue: logLevel) ?? .warning
+    guard logFormat == "json" else {
+      var logger = Logger(label: "tern") { StreamLogHandler.standardError(label: $0) }
+      logger.logLevel = level
+      return logger
+    }
+    return Logger(label: "tern") { _ in
+      JSONLogHandler(level: level, now: { Date() }) {
+        FileHandle.standardError.write(Data($0.utf8))
+      }
+    }
   }
 
   private static func tell(_ what: String, _ host: String, _ port: Int) {

@@ -15,6 +15,8 @@ package struct ProblemDocument: Codable {
   package var now: Int64?
   /// The sequence number that the replica should have pushed.
   package var expected: UInt64?
+  /// By which the server's log names the request.
+  package var request: String?
 
   private static let prefix = "urn:tern:problem:"
 

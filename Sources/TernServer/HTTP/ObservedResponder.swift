@@ -1,24 +1,54 @@
 #if Server
 import Hummingbird
+import Logging
 
-/// Counts and times what ``SyncResponder`` answers.
+/// Names, counts and times what ``SyncResponder`` answers.
 struct ObservedResponder: HTTPResponder {
   typealias Context = SyncResponder.Context
 
   let base: SyncResponder
+  /// After so long a request is told of in the log; `nil` for never.
+  let slowRequestTime: Duration?
 
   func respond(to request: Request, context: Context) async throws -> Response {
+    var context = context
+    // An injected default: a name is no part of what a simulation decides.
+    var generator = SystemRandomNumberGenerator()
+    let id = RequestID(request.headers[.requestID]) ?? RequestID(using: &generator)
+    context.requestID = id
+    context.logger[metadataKey: "hb.request.id"] = nil
+    context.logger[metadataKey: "request"] = "\(id.text)"
     let metrics = base.metrics
     let began = metrics.now()
     let route = try? Route(method: request.method, path: request.uri.path)
-    let response = try await base.respond(to: request, context: context)
-    metrics.answered(
-      route?.label ?? "unknown", status: response.status.code, in: metrics.now() - began)
+    var response = try await base.respond(to: request, context: context)
+    response.headers[.requestID] = id.text
+    let time = metrics.now() - began
+    metrics.answered(route?.label ?? "unknown", status: response.status.code, in: time)
+    log(route, response, time, context.logger)
     return response
+  }
+
+  private func log(_ route: Route?, _ response: Response, _ time: Duration, _ logger: Logger) {
+    let isSlow = slowRequestTime.map { time >= $0 } ?? false
+    let level = isSlow ? Logger.Level.warning : .info
+    guard logger.logLevel <= level else { return }
+    var metadata: Logger.Metadata = [
+      "route": "\(route?.label ?? "unknown")", "status": "\(response.status.code)",
+      "seconds": "\(time / .seconds(1))",
+    ]
+    if let space = route?.space { metadata["space"] = "\(space)" }
+    logger.log(level: level, isSlow ? "slow request" : "request", metadata: metadata)
   }
 }
 
 extension Route {
+  /// The space that it is about, where its name can be one's.
+  fileprivate var space: SpaceName? {
+    guard case .space(let name, _) = self else { return nil }
+    return try? SpaceName(name, limits: ServerLimits())
+  }
+
   /// By which metrics name it: without a space, of which there can be many.
   fileprivate var label: String {
     switch self {

@@ -5,11 +5,17 @@ import TernCore
 extension Response {
   /// The answer that refuses a request.
   ///
-  /// - Parameter status: where it is not the code's own.
-  init(_ error: RemoteError, expected: UInt64? = nil, status: HTTPResponse.Status? = nil) {
+  /// - Parameters:
+  ///   - status: where it is not the code's own.
+  ///   - request: by which the log names it.
+  init(
+    _ error: RemoteError, expected: UInt64? = nil, status: HTTPResponse.Status? = nil,
+    request: RequestID?
+  ) {
     let (usual, title) = error.code.answer
     let status = status ?? usual
-    let problem = ProblemDocument(error, title: title, status: status.code, expected: expected)
+    var problem = ProblemDocument(error, title: title, status: status.code, expected: expected)
+    problem.request = request?.text
     self.init(json: problem, status: .init(code: status.code), type: "application/problem+json")
     if error.code == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
     if let retryAfter = error.retryAfter {

@@ -8,10 +8,11 @@ import TernCore
 
 /// Answers every request: the server's whole HTTP API, unknown paths included.
 struct SyncResponder: HTTPResponder {
-  /// Also tells where the answer goes.
+  /// Also tells where the answer goes, and by what the log names the request.
   struct Context: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
+    var requestID: RequestID?
 
     init(source: ApplicationRequestContextSource) {
       coreContext = .init(source: source)
@@ -53,22 +54,23 @@ struct SyncResponder: HTTPResponder {
     do {
       return try await answer(request, context)
     } catch let gap as SequenceGap {
-      return refuse(gap.error, expected: gap.expected)
+      return refuse(gap.error, context, expected: gap.expected)
     } catch let error as RemoteError {
-      var response = refuse(error)
+      var response = refuse(error, context)
       if error.code == .methodNotAllowed {
         response.headers[.allow] = Route.methods(at: request.uri.path)
       }
       return response
     } catch let error as TooManyRequests {
-      return refuse(error.refusal, status: .tooManyRequests)
+      return refuse(error.refusal, context, status: .tooManyRequests)
     } catch let error as HTTPParserError {
       // Hummingbird answers and closes the connection.
       throw error
     } catch is CancellationError {
       // Its client left, or the server ends.
       return refuse(
-        RemoteError(.unavailable, "the server is ending; try again", retryAfter: .seconds(5)))
+        RemoteError(.unavailable, "the server is ending; try again", retryAfter: .seconds(5)),
+        context)
     } catch {
       metrics.storeFailed()
       context.logger.failure("request failed", error)
@@ -77,15 +79,16 @@ struct SyncResponder: HTTPResponder {
       return refuse(
         RemoteError(
           .unavailable, "the server could not do this now, and its log says why; try again",
-          retryAfter: isRefusedByDisk ? nil : .seconds(5)))
+          retryAfter: isRefusedByDisk ? nil : .seconds(5)), context)
     }
   }
 
   private func refuse(
-    _ error: RemoteError, expected: UInt64? = nil, status: HTTPResponse.Status? = nil
+    _ error: RemoteError, _ context: Context, expected: UInt64? = nil,
+    status: HTTPResponse.Status? = nil
   ) -> Response {
     metrics.refused(error.code)
-    return Response(error, expected: expected, status: status)
+    return Response(error, expected: expected, status: status, request: context.requestID)
   }
 
   private func answer(_ request: Request, _ context: Context) async throws -> Response {

@@ -30,6 +30,9 @@ public struct TernServerApplication: Service {
   /// How long the event streams take to end after that, if they are many: 200 end in a second, or
   /// as many more as it takes.
   public var streamDrainTime = Duration.seconds(10)
+  /// After so long a request is told of in the log; `nil` for never. A body that comes in slowly
+  /// counts.
+  public var slowRequestTime: Duration?
   /// Where whoever watches the server asks how it is; `nil` for nowhere.
   public var admin: AdminListener?
   public var logger: Logger
@@ -146,7 +149,7 @@ public struct TernServerApplication: Service {
       maintenance: maintenance, authorizer: authorizer, received: received, sent: sent,
       connections: connections, processors: processors, metrics: metrics, heartbeat: heartbeat)
     return Application(
-      responder: ObservedResponder(base: responder),
+      responder: ObservedResponder(base: responder, slowRequestTime: slowRequestTime),
       server: .http1(
         configuration: .init(
           additionalChannelHandlers: handlers(), idleTimeout: TimeAmount(idleTimeout))),

@@ -49,9 +49,11 @@ extension SpaceName {
   static let work = SpaceName(stored: "work")
 }
 
-func openStore(_ path: String, seed: UInt64 = 1) throws -> SQLiteSpaceStore {
+func openStore(
+  _ path: String, seed: UInt64 = 1, slowStatements: SlowStatements? = nil
+) throws -> SQLiteSpaceStore {
   var generator = SeededGenerator(state: seed)
-  return try SQLiteSpaceStore(path: path, using: &generator)
+  return try SQLiteSpaceStore(path: path, using: &generator, slowStatements: slowStatements)
 }
 
 /// Every operation of a space, page after page.

@@ -35,6 +35,7 @@ struct LiveServer {
     store: (any SpaceStore)? = nil, processor: ProcessorClock? = nil, isWatched: Bool = false,
     adminPort: Int = 0, drainDelay: Duration = .zero, streamDrainTime: Duration = .seconds(10),
     jitter: Double? = nil, authorizer: ((SpaceService) -> any Authorizer)? = nil,
+    logger: Logger? = nil, slowRequestTime: Duration? = nil,
     _ body: (LiveServer) async throws -> Void
   ) async throws {
     var generator = SeededGenerator(state: 11)
@@ -42,7 +43,7 @@ struct LiveServer {
     let service = SpaceService(store: store, clock: clock.clock, limits: limits)
     let token = try service.createToken(for: .home, using: &generator)
     let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
-    let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+    let logger = logger ?? Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
     var server = TernServerApplication(service: service, port: 0, logger: logger)
     if let processor {
       server.processors = ProcessorAccounts(allowance: limits.processorPerToken, clock: processor)
@@ -63,6 +64,7 @@ struct LiveServer {
       server.admin = admin
     }
     (server.drainDelay, server.streamDrainTime) = (drainDelay, streamDrainTime)
+    server.slowRequestTime = slowRequestTime
     if let jitter { server.random = { jitter } }
     let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
     try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -2,11 +2,14 @@
 import Logging
 import Synchronization
 
-/// The messages of a log, in their order.
+/// What a log was told, in its order.
 final class RecordedLog: Sendable {
-  private let lines = Mutex<[String]>([])
+  private let said = Mutex<[(message: String, line: String)]>([])
 
-  var messages: [String] { lines.withLock { $0 } }
+  var messages: [String] { said.withLock { $0.map(\.message) } }
+
+  /// Level, message, and the metadata as `key=value`.
+  var lines: [String] { said.withLock { $0.map(\.line) } }
 
   var logger: Logger {
     Logger(label: "tests") { _ in Handler(log: self) }
@@ -23,7 +26,11 @@ final class RecordedLog: Sendable {
     }
 
     func log(event: LogEvent) {
-      log.lines.withLock { $0.append("\(event.message)") }
+      let all = metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 })
+      let pairs = all.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
+      log.said.withLock {
+        $0.append(("\(event.message)", "\(event.level) \(event.message) \(pairs)"))
+      }
     }
   }
 }

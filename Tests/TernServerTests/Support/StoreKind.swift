@@ -23,21 +23,23 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
     }
   }
 
-  /// - Parameter hasRules: whether a service writes, which keeps the rules that a store doesn't know.
-  func open(hasRules: Bool = true) throws -> StoreUnderTest {
+  /// - Parameters:
+  ///   - hasRules: whether a service writes, which keeps the rules that a store doesn't know.
+  ///   - slowStatements: who is told of statements that took long.
+  func open(hasRules: Bool = true, slowStatements: SlowStatements? = nil) throws -> StoreUnderTest {
     switch self {
     case .memory:
       var generator = SeededGenerator(state: 1)
       return StoreUnderTest(store: MemorySpaceStore(using: &generator), examination: nil)
     case .sqlite:
       let folder = try TemporaryFolder()
-      let store = try openStore(folder.path("server.tern"))
+      let store = try openStore(folder.path("server.tern"), slowStatements: slowStatements)
       return StoreUnderTest(
         store: store, examination: Examination(of: store, in: folder, hasRules: hasRules))
     case .postgreSQL, .pgBouncer:
       let database = try TestDatabase(behindPool: self == .pgBouncer)
       return StoreUnderTest(
-        store: try database.open(), examination: database)
+        store: try database.open(slowStatements: slowStatements), examination: database)
     }
   }
 }

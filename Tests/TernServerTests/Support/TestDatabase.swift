@@ -28,14 +28,15 @@ final class TestDatabase: AnyExamination {
   func open(
     seed: UInt64 = 1, listeningAt listening: String? = nil,
     _ change: (inout PostgreSQLLimits) -> Void = { _ in },
-    probe: PostgreSQLProbe? = nil
+    slowStatements: SlowStatements? = nil, probe: PostgreSQLProbe? = nil
   ) throws -> PostgreSQLSpaceStore {
     var generator = SeededGenerator(state: seed)
     var limits = PostgreSQLLimits()
     limits.connections = 4
     change(&limits)
     return try PostgreSQLSpaceStore(
-      address, schema: schema, listeningAt: listening, limits: limits, probe: probe,
+      address, schema: schema, listeningAt: listening, limits: limits,
+      slowStatements: slowStatements, probe: probe,
       using: &generator)
   }
 
@@ -101,7 +102,9 @@ final class TestDatabase: AnyExamination {
   #else
   init(behindPool: Bool = false) throws {}
 
-  func open() throws -> any SpaceStore { preconditionFailure("built without PostgreSQL") }
+  func open(slowStatements: SlowStatements? = nil) throws -> any SpaceStore {
+    preconditionFailure("built without PostgreSQL")
+  }
   #endif
 }
 #endif

@@ -28,6 +28,8 @@ final class PostgreSQLConnection {
   private var isCommitting = false
   /// How many round trips it has made.
   private(set) var roundTrips = 0
+  /// Who is told of statements that took long.
+  var slowStatements: SlowStatements?
   /// Of a rehearsal: what happens around each statement.
   var probe: PostgreSQLProbe?
 
@@ -208,6 +210,7 @@ final class PostgreSQLConnection {
     let end = ContinuousClock.now + patience
     var answers: [PostgreSQLRows] = []
     var failure: PostgreSQLError?
+    var began = ContinuousClock.now
     for statement in statements {
       // Those of the statements before it say nothing of this one.
       warning = nil
@@ -221,6 +224,9 @@ final class PostgreSQLConnection {
           PQclear(result)
         }
       }
+      let now = ContinuousClock.now
+      slowStatements?.note(statement.sql, now - began)
+      began = now
     }
     PQclear(try result(until: end))
     if let failure {

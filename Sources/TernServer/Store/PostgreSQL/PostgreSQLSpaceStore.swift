@@ -29,22 +29,25 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   ///   - schema: the schema of the database that holds the tables.
   ///   - listening: the address at which notifications of other processes are heard, without a pool
   ///     that hands out connections for a transaction; `nil` for none.
+  ///   - slowStatements: who is told of statements that took long.
   ///   - generator: draws the epoch of a new store.
   /// - Throws: ``StoreError`` where the database is none to keep a store in, or notifications don't
   ///   arrive; ``PostgreSQLError``.
   /// - Source: https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING
   public convenience init(
     _ address: String, schema: String = "tern", listeningAt listening: String? = nil,
-    limits: PostgreSQLLimits = .init(), using generator: inout some RandomNumberGenerator
+    limits: PostgreSQLLimits = .init(), slowStatements: SlowStatements? = nil,
+    using generator: inout some RandomNumberGenerator
   ) throws {
     try self.init(
-      address, schema: schema, listeningAt: listening, limits: limits, probe: nil,
+      address, schema: schema, listeningAt: listening, limits: limits,
+      slowStatements: slowStatements, probe: nil,
       using: &generator)
   }
 
   init(
     _ address: String, schema: String, listeningAt listening: String? = nil,
-    limits: PostgreSQLLimits, probe: PostgreSQLProbe?,
+    limits: PostgreSQLLimits, slowStatements: SlowStatements? = nil, probe: PostgreSQLProbe?,
     using generator: inout some RandomNumberGenerator
   ) throws {
     self.limits = limits
@@ -55,6 +58,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
     pool = PostgreSQLPool(address, connections: limits.connections, patience: limits.patience) {
       $0.timeline = try PostgreSQLStanding($0).check()
       try newestTimeline.note($0.timeline)
+      $0.slowStatements = slowStatements
       $0.probe = probe
     }
     let (opening, new) = (

@@ -8,19 +8,22 @@ extension SQLiteSpaceStore {
   ///
   /// - Parameters:
   ///   - generator: draws the epoch of a new store.
+  ///   - slowStatements: who is told of statements that took long.
   ///   - checkpoints: whether this object moves the log into the file now and then. One that is
   ///     open for a moment beside a server, a visitor, leaves that to the server: SQLite before
   ///     3.51.3 must not have one connection write while another one checkpoints. So it does with
   ///     an older format, which the server may be the one to know.
   /// - Throws: ``StoreError`` with the file untouched, `DatabaseError`.
   public convenience init(
-    path: String, using generator: inout some RandomNumberGenerator, checkpoints: Bool = true
+    path: String, using generator: inout some RandomNumberGenerator, checkpoints: Bool = true,
+    slowStatements: SlowStatements? = nil
   ) throws {
     func open() throws -> (DatabasePool, String) {
       if try !ServerFile(path: path).holdsStore() {
         try Self.create(path, epoch: Epoch.draw(using: &generator))
       }
-      let pool = try DatabasePool(path: path, configuration: Self.configuration)
+      let pool = try DatabasePool(
+        path: path, configuration: Self.configuration(telling: slowStatements))
       try Self.prepare(pool, checkpoints: checkpoints)
       let epoch = try Self.readEpoch(pool, path: path)
       try Self.upgrade(pool, isAllowed: checkpoints)
@@ -54,6 +57,19 @@ extension SQLiteSpaceStore {
     var configuration = Configuration()
     configuration.busyMode = .timeout(10)
     configuration.maximumReaderCount = 4
+    return configuration
+  }
+
+  private static func configuration(telling slowStatements: SlowStatements?) -> Configuration {
+    var configuration = configuration
+    guard let slowStatements else { return configuration }
+    configuration.prepareDatabase { db in
+      db.trace(options: .profile) { event in
+        guard case .profile(let statement, let seconds) = event else { return }
+        // Without its arguments.
+        slowStatements.note(statement.sql, .seconds(seconds))
+      }
+    }
     return configuration
   }
 
