@@ -57,6 +57,7 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
   ],
@@ -118,6 +119,7 @@ let package = Package(
       dependencies: [
         "Tern", "TernServer",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
+        .product(name: "Configuration", package: "swift-configuration", condition: server),
       ],
       swiftSettings: strict),
     .executableTarget(

@@ -9,11 +9,14 @@ struct DataOptions: ParsableArguments {
     help: ArgumentHelp(
       "The server's data: a file, or the address of a PostgreSQL database.",
       discussion: "'serve' and 'token create' make a file if there is none. An address begins with "
-        + "postgresql://, and names a passfile in place of a password."))
+        + "postgresql://, and has no password."))
   var data: String
 
   @Option(help: "The schema of the database that has the server's tables.")
   var schema = "tern"
+
+  @Option(help: "A file with the database's password, which is read at each new connection.")
+  var databasePasswordFile: String?
 
   /// Whether it is the address of a database.
   var isDatabase: Bool {
@@ -22,6 +25,7 @@ struct DataOptions: ParsableArguments {
 
   func validate() throws {
     if isDatabase { try Self.checkPassword(in: data, "--data") }
+    try checkPasswordFile()
   }
 
   /// - Throws: `ValidationError` for an address with a password.
@@ -29,7 +33,16 @@ struct DataOptions: ParsableArguments {
     if holdsPassword(address) {
       throw ValidationError(
         "\(option) has a password, which every user of this machine sees in the list of processes; "
-          + "write it into a file that you alone can read, and name that: passfile=FILE")
+          + "write it into a file that you alone can read, and name that: --database-password-file")
+    }
+  }
+
+  /// - Throws: `ValidationError` for a file of data with a password.
+  private func checkPasswordFile() throws {
+    if let databasePasswordFile, !isDatabase {
+      throw ValidationError(
+        "--database-password-file names \(databasePasswordFile), and --data is a file without a "
+          + "password; leave it out")
     }
   }
 
@@ -61,7 +74,8 @@ struct DataOptions: ParsableArguments {
     }
     #if PostgreSQL
     let store = try PostgreSQLSpaceStore(
-      data, schema: schema, listeningAt: listening, slowStatements: slowStatements,
+      data, schema: schema, listeningAt: listening, passwordFile: databasePasswordFile,
+      slowStatements: slowStatements,
       using: &generator)
     return OpenedData(store: store) { store.close() }
     #else

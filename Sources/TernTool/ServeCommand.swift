@@ -9,9 +9,15 @@ struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
     abstract: "Serve the spaces of a data file or database until SIGTERM or SIGINT.",
-    discussion: "It speaks plain HTTP. Put a proxy with TLS before it, or keep it on this machine.")
+    discussion: "It speaks plain HTTP. Put a proxy with TLS before it, or keep it on this machine. "
+      + "Each option can also be given by a variable, such as TERN_ADMIN_PORT for --admin-port, or "
+      + "in the file that --config names, which is a JSON object: {\"admin-port\": 9090}. The "
+      + "command line counts before the environment, and that before the file.")
 
   @OptionGroup var options: DataOptions
+
+  @Option(help: "A file of settings. A key that is no option's name is refused.")
+  var config: String?
 
   @Option(help: "The address to listen on.")
   var host = "127.0.0.1"

@@ -18,8 +18,16 @@ struct TernCommand: AsyncParsableCommand {
 
   /// Ends with what the parser says of an error, as a terminal can show it.
   static func main() async {
+    var given: GivenSettings?
     do {
-      var command = try parseAsRoot()
+      let line = Array(CommandLine.arguments.dropFirst())
+      // Help is had whatever the file of settings says.
+      if Set(line).isDisjoint(with: ["-h", "--help", "help"]) {
+        given = try await GivenSettings(
+          CommandOptions(of: line, below: Self.self), line: line,
+          environment: ProcessInfo.processInfo.environment)
+      }
+      var command = try parseAsRoot(line + (given?.arguments ?? []))
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
@@ -27,7 +35,8 @@ struct TernCommand: AsyncParsableCommand {
       }
     } catch {
       let code = exitCode(for: error)
-      let text = fullMessage(for: error).shown(keepsLines: true)
+      let message = fullMessage(for: error)
+      let text = (message + (given?.places(in: message) ?? "")).shown(keepsLines: true)
       let output = code.isSuccess ? FileHandle.standardOutput : .standardError
       if !text.isEmpty { output.write(Data("\(text)\n".utf8)) }
       Foundation.exit(code.rawValue)

@@ -35,6 +35,8 @@ struct InjectionTests {
     "TernNetwork/Upload/BodySource+Copy": "a copy of a body",
     "TernNetwork/Upload/OpenFile": "a body that an app sends",
     "TernServer/Store/SQLite/ServingLock": "a lock's",
+    "TernServer/Store/PostgreSQL/PasswordFile": "a password",
+    "TernTool/GivenSettings": "an operator's settings",
     "TernTesting/Conformance/Jobs/JobQueueConformance+Death": "a job's",
     "TernTesting/Network/ScriptedTransfers": "a body that a job sends",
   ]

@@ -20,7 +20,9 @@ struct RoomTests {
     "TernServer": ["TernCore", "TernDatabase", "GRDB"] + hummingbird + system,
     "TernServerTesting": ["TernCore", "TernServer", "TernTesting"] + system,
     // The command stands above all rooms.
-    "TernTool": ["Tern", "TernCore", "TernServer", "GRDB", "ArgumentParser", "Logging"] + system,
+    "TernTool": [
+      "Tern", "TernCore", "TernServer", "GRDB", "ArgumentParser", "Configuration", "Logging",
+    ] + system,
   ]
   private static let system: Set<String> = [
     "Darwin", "Dispatch", "Foundation", "FoundationNetworking", "Glibc", "Observation",

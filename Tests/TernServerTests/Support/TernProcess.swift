@@ -6,11 +6,16 @@ final class TernProcess {
   private let process = Process()
   private let (output, errors) = (Pipe(), Pipe())
 
-  /// - Parameter wrapper: a command that runs the rest of its line.
-  init(_ arguments: [String], behind wrapper: [String] = []) throws {
+  /// - Parameters:
+  ///   - wrapper: a command that runs the rest of its line.
+  ///   - environment: variables beside those of this process.
+  init(
+    _ arguments: [String], behind wrapper: [String] = [], environment: [String: String] = [:]
+  ) throws {
     let tern = URL(fileURLWithPath: CommandLine.arguments[0])
       .deletingLastPathComponent().appendingPathComponent("tern")
     process.executableURL = wrapper.isEmpty ? tern : URL(fileURLWithPath: "/usr/bin/env")
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.arguments = wrapper + (wrapper.isEmpty ? [] : [tern.path]) + arguments
     (process.standardOutput, process.standardError) = (output, errors)
     try process.run()
@@ -22,9 +27,9 @@ final class TernProcess {
   }
 
   static func run(
-    _ arguments: [String], behind wrapper: [String] = []
+    _ arguments: [String], behind wrapper: [String] = [], environment: [String: String] = [:]
   ) throws -> (output: String, errors: String, code: Int32) {
-    let process = try TernProcess(arguments, behind: wrapper)
+    let process = try TernProcess(arguments, behind: wrapper, environment: environment)
     let output = process.output.fileHandleForReading.readDataToEndOfFile()
     let errors = process.errors.fileHandleForReading.readDataToEndOfFile()
     let code = process.wait()

@@ -120,7 +120,7 @@ struct DatabaseCommandTests {
       "tern@db/tern?passfile=f&password=secret", "tern@db/tern?sslp%61ssword=secret",
     ] {
       let refused = try TernProcess.run("space", "list", "--data", "postgresql://\(address)")
-      #expect(refused.code == 64 && refused.errors.contains("passfile"))
+      #expect(refused.code == 64 && refused.errors.contains("--database-password-file"))
       #expect(!refused.errors.contains("secret"))
     }
     let unreadable = try TernProcess.run(

@@ -15,6 +15,7 @@ final class PostgreSQLAnnouncements: Sendable {
   /// This process's, drawn at its start.
   private let name: String
   private let address: String
+  private let password: PasswordFile?
   private let patience: Duration
   /// Used by one thread at a time, and by none while it is opened.
   private let connection = Mutex<Held>(.init())
@@ -26,10 +27,10 @@ final class PostgreSQLAnnouncements: Sendable {
   /// - Parameter address: of the database itself, without a pool between that hands out connections
   ///   for a transaction.
   init(
-    _ address: String, schema: String, patience: Duration,
+    _ address: String, password: PasswordFile?, schema: String, patience: Duration,
     using generator: inout some RandomNumberGenerator
   ) {
-    self.address = address
+    (self.address, self.password) = (address, password)
     self.patience = patience
     // A channel's name has 63 bytes at the most, and so has a schema's.
     channel = "tern_" + sha256(Array(schema.utf8)).prefix(8).hexadecimal
@@ -82,7 +83,8 @@ final class PostgreSQLAnnouncements: Sendable {
   }
 
   private func connect() throws -> PostgreSQLConnection {
-    let connection = try PostgreSQLConnection(address, patience: patience)
+    let connection = try PostgreSQLConnection(
+      address, password: password?.read(), patience: patience)
     _ = try PostgreSQLStanding(connection).check()
     _ = try connection.run("LISTEN \(channel)")
     return connection

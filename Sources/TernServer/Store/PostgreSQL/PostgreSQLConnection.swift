@@ -34,7 +34,7 @@ final class PostgreSQLConnection {
   var probe: PostgreSQLProbe?
 
   /// - Throws: ``PostgreSQLError``.
-  init(_ address: String, patience: Duration) throws {
+  init(_ address: String, password: String? = nil, patience: Duration) throws {
     self.patience = patience
     // libpq's own words on an address that it can't read quote pieces of it, such as a password.
     guard let options = PQconninfoParse(address, nil) else {
@@ -44,14 +44,17 @@ final class PostgreSQLConnection {
           "the database's address can't be read; it is a URL that begins with postgresql://, "
           + "in which special characters are percent-encoded")
     }
+    let isLocal = PostgreSQLAddress(options).isLocal
     PQconninfoFree(options)
     // What the address says comes later, and counts.
-    let settings = [
-      ("sslmode", "verify-full"), ("connect_timeout", "\(max(2, patience.components.seconds))"),
-      ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
-      ("tcp_user_timeout", "20000"), ("application_name", "tern"), ("client_encoding", "UTF8"),
-      ("dbname", address),
-    ]
+    let settings =
+      (password.map { [("password", $0)] } ?? []) + [
+        ("sslmode", isLocal ? "prefer" : "verify-full"),
+        ("connect_timeout", "\(max(2, patience.components.seconds))"),
+        ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
+        ("tcp_user_timeout", "20000"), ("application_name", "tern"), ("client_encoding", "UTF8"),
+        ("dbname", address),
+      ]
     let names = settings.map { strdup($0.0) } + [nil]
     let values = settings.map { strdup($0.1) } + [nil]
     defer { for text in names + values { free(text) } }

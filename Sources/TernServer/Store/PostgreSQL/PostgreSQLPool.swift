@@ -5,6 +5,7 @@ import Foundation
 /// database gives it.
 final class PostgreSQLPool: @unchecked Sendable {
   private let address: String
+  private let password: PasswordFile?
   private let limit: Int
   private let patience: Duration
   private let prepare: @Sendable (PostgreSQLConnection) throws -> Void
@@ -20,10 +21,10 @@ final class PostgreSQLPool: @unchecked Sendable {
   ///   - patience: how long one answer may take, and the wait for a connection.
   ///   - prepare: looks at each new connection.
   init(
-    _ address: String, connections: Int, patience: Duration,
+    _ address: String, password: PasswordFile? = nil, connections: Int, patience: Duration,
     prepare: @escaping @Sendable (PostgreSQLConnection) throws -> Void
   ) {
-    self.address = address
+    (self.address, self.password) = (address, password)
     self.patience = patience
     self.prepare = prepare
     (limit, left) = (connections, connections)
@@ -93,7 +94,8 @@ final class PostgreSQLPool: @unchecked Sendable {
     }
     if let known { return known }
     do {
-      let connection = try PostgreSQLConnection(address, patience: patience)
+      let connection = try PostgreSQLConnection(
+        address, password: password?.read(), patience: patience)
       try prepare(connection)
       // Of an older timeline are those of a server that is the primary no more.
       condition.withLock {

@@ -25,10 +25,12 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   ///
   /// - Parameters:
   ///   - address: a URL or a string of settings as libpq takes it. Without `sslmode` it is
-  ///     `verify-full`. A password is best in a `passfile`, which is read at each connection.
+  ///     `verify-full`, or `prefer` where all hosts are this machine.
   ///   - schema: the schema of the database that holds the tables.
   ///   - listening: the address at which notifications of other processes are heard, without a pool
   ///     that hands out connections for a transaction; `nil` for none.
+  ///   - passwordFile: a file with the password, but for line feeds at its end. It is read at each
+  ///     new connection, so that it can be changed while the server runs.
   ///   - slowStatements: who is told of statements that took long.
   ///   - generator: draws the epoch of a new store.
   /// - Throws: ``StoreError`` where the database is none to keep a store in, or notifications don't
@@ -36,18 +38,19 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   /// - Source: https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING
   public convenience init(
     _ address: String, schema: String = "tern", listeningAt listening: String? = nil,
-    limits: PostgreSQLLimits = .init(), slowStatements: SlowStatements? = nil,
-    using generator: inout some RandomNumberGenerator
+    limits: PostgreSQLLimits = .init(), passwordFile: String? = nil,
+    slowStatements: SlowStatements? = nil, using generator: inout some RandomNumberGenerator
   ) throws {
     try self.init(
       address, schema: schema, listeningAt: listening, limits: limits,
-      slowStatements: slowStatements, probe: nil,
-      using: &generator)
+      password: passwordFile.map { PasswordFile(path: $0) }, slowStatements: slowStatements,
+      probe: nil, using: &generator)
   }
 
   init(
     _ address: String, schema: String, listeningAt listening: String? = nil,
-    limits: PostgreSQLLimits, slowStatements: SlowStatements? = nil, probe: PostgreSQLProbe?,
+    limits: PostgreSQLLimits, password: PasswordFile? = nil,
+    slowStatements: SlowStatements? = nil, probe: PostgreSQLProbe?,
     using generator: inout some RandomNumberGenerator
   ) throws {
     self.limits = limits
@@ -55,7 +58,9 @@ public final class PostgreSQLSpaceStore: SpaceStore {
     concurrentUpdates = max(1, limits.connections - Self.kept)
     let newestTimeline = NewestTimeline()
     self.newestTimeline = newestTimeline
-    pool = PostgreSQLPool(address, connections: limits.connections, patience: limits.patience) {
+    pool = PostgreSQLPool(
+      address, password: password, connections: limits.connections, patience: limits.patience
+    ) {
       $0.timeline = try PostgreSQLStanding($0).check()
       try newestTimeline.note($0.timeline)
       $0.slowStatements = slowStatements
@@ -66,7 +71,8 @@ public final class PostgreSQLSpaceStore: SpaceStore {
     )
     epoch = try pool.withConnection { try opening.epoch($0, orNew: new) }
     announcements = listening.map {
-      PostgreSQLAnnouncements($0, schema: schema, patience: limits.patience, using: &generator)
+      PostgreSQLAnnouncements(
+        $0, password: password, schema: schema, patience: limits.patience, using: &generator)
     }
     try announcements?.prove(run)
   }
