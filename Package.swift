@@ -58,6 +58,7 @@ let package = Package(
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
   ],
@@ -106,6 +107,7 @@ let package = Package(
         .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
         .product(name: "GRDB", package: "GRDB.swift", condition: server),
         .product(name: "Hummingbird", package: "hummingbird", condition: server),
+        .product(name: "Tracing", package: "swift-distributed-tracing", condition: server),
       ],
       swiftSettings: strict),
     .target(
@@ -174,6 +176,8 @@ let package = Package(
       name: "TernServerTests",
       dependencies: [
         "Tern", "TernCore", "TernServer", "TernServerTesting", "TernTesting", "TernTool",
+        .product(
+          name: "InMemoryTracing", package: "swift-distributed-tracing", condition: server),
       ],
       exclude: ["Fixtures"],
       swiftSettings: testing),

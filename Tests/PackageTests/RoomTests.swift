@@ -31,7 +31,8 @@ struct RoomTests {
   private static let hummingbird: Set<String> = [
     "CCrypto", "CPostgreSQL", "CryptoKit", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging",
     "NIOCore",
-    "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "ServiceLifecycle", "UnixSignals",
+    "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "ServiceLifecycle", "Tracing",
+    "UnixSignals",
   ]
 
   @Test func `imports go one direction`() throws {

@@ -1,14 +1,17 @@
 #if Server
+import HTTPTypes
 import Hummingbird
 import Logging
+import Tracing
 
-/// Names, counts and times what ``SyncResponder`` answers.
+/// Names, counts, times and traces what ``SyncResponder`` answers.
 struct ObservedResponder: HTTPResponder {
   typealias Context = SyncResponder.Context
 
   let base: SyncResponder
   /// After so long a request is told of in the log; `nil` for never.
   let slowRequestTime: Duration?
+  let tracer: any Tracer
 
   func respond(to request: Request, context: Context) async throws -> Response {
     var context = context
@@ -21,12 +24,35 @@ struct ObservedResponder: HTTPResponder {
     let metrics = base.metrics
     let began = metrics.now()
     let route = try? Route(method: request.method, path: request.uri.path)
-    var response = try await base.respond(to: request, context: context)
+    var response = try await traced(request, route, id) {
+      try await base.respond(to: request, context: context)
+    }
     response.headers[.requestID] = id.text
     let time = metrics.now() - began
     metrics.answered(route?.label ?? "unknown", status: response.status.code, in: time)
     log(route, response, time, context.logger)
     return response
+  }
+
+  /// The span ends with the answer's head: an event stream's would have no end for hours.
+  private func traced(
+    _ request: Request, _ route: Route?, _ id: RequestID, _ answer: () async throws -> Response
+  ) async throws -> Response {
+    var context = ServiceContext.topLevel
+    tracer.extract(request.headers, into: &context, using: FieldExtractor())
+    let name = route?.label ?? "unknown"
+    return try await tracer.withAnySpan(name, context: context, ofKind: .server) { span in
+      let response = try await answer()
+      span.updateAttributes { attributes in
+        attributes["http.request.method"] = request.method.rawValue
+        attributes["http.response.status_code"] = response.status.code
+        attributes["http.route"] = name
+        attributes["tern.request"] = id.text
+        if let space = route?.space { attributes["tern.space"] = space.text }
+      }
+      if response.status.code >= 500 { span.setStatus(.init(code: .error)) }
+      return response
+    }
   }
 
   private func log(_ route: Route?, _ response: Response, _ time: Duration, _ logger: Logger) {
@@ -39,6 +65,13 @@ struct ObservedResponder: HTTPResponder {
     ]
     if let space = route?.space { metadata["space"] = "\(space)" }
     logger.log(level: level, isSlow ? "slow request" : "request", metadata: metadata)
+  }
+}
+
+/// Reads what a caller's tracer wrote into its request.
+private struct FieldExtractor: Extractor {
+  func extract(key: String, from fields: HTTPFields) -> String? {
+    HTTPField.Name(key).flatMap { fields[$0] }
   }
 }
 

@@ -5,6 +5,7 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 import TernCore
+import Tracing
 import UnixSignals
 
 /// The sync server: ``SpaceService`` over HTTP/1.1. TLS belongs to a proxy before it.
@@ -43,17 +44,30 @@ public struct TernServerApplication: Service {
   let sent = BodyBudget.ofAnswers()
   let queue: StoreQueue
   let metrics = ServerMetrics()
+  private let tracer: any Tracer
   var processors: ProcessorAccounts
   /// From 0 to 1. An injected default: who waits how long is no part of what a simulation decides.
   var random: @Sendable () -> Double = { .random(in: 0...1) }
   /// When open event streams are looked at.
   var streamTimes = PeriodicCheck.Times()
 
+  /// Requests and transactions are traced by the backend of swift-distributed-tracing that is
+  /// installed before this.
   public init(service: SpaceService, host: String = "127.0.0.1", port: Int, logger: Logger) {
+    self.init(
+      service: service, host: host, port: port, logger: logger, tracer: InstrumentationSystem.tracer
+    )
+  }
+
+  init(
+    service: SpaceService, host: String = "127.0.0.1", port: Int, logger: Logger,
+    tracer: any Tracer
+  ) {
     self.service = service
+    self.tracer = tracer
     queue = StoreQueue(
       writesAtOnce: service.store.concurrentUpdates,
-      waitingPerSpace: service.limits.waitingPerSpace)
+      waitingPerSpace: service.limits.waitingPerSpace, tracer: tracer)
     authorizer = TokenAuthorizer(service: service, queue: queue)
     processors = ProcessorAccounts(allowance: service.limits.processorPerToken)
     self.host = host
@@ -149,7 +163,8 @@ public struct TernServerApplication: Service {
       maintenance: maintenance, authorizer: authorizer, received: received, sent: sent,
       connections: connections, processors: processors, metrics: metrics, heartbeat: heartbeat)
     return Application(
-      responder: ObservedResponder(base: responder, slowRequestTime: slowRequestTime),
+      responder: ObservedResponder(
+        base: responder, slowRequestTime: slowRequestTime, tracer: tracer),
       server: .http1(
         configuration: .init(
           additionalChannelHandlers: handlers(), idleTimeout: TimeAmount(idleTimeout))),

@@ -2,6 +2,7 @@
 import Dispatch
 import Foundation
 import TernCore
+import Tracing
 
 /// Runs the store's blocking calls, and what takes a processor for long, on threads of their own,
 /// so that neither holds up the tasks of other requests. Spaces take turns. What a token's request
@@ -23,15 +24,17 @@ struct StoreQueue: Sendable {
   /// wait is over.
   private static let patience = Duration.seconds(10)
   private let now: @Sendable () -> ContinuousClock.Instant
+  /// Who is told of each turn.
+  private let tracer: any Tracer
 
   /// - Parameters:
   ///   - writesAtOnce: see ``SpaceStore/concurrentUpdates``.
   ///   - waitingPerSpace: in each of the four lines.
   init(
-    writesAtOnce: Int = 1, waitingPerSpace: Int,
+    writesAtOnce: Int = 1, waitingPerSpace: Int, tracer: any Tracer = NoOpTracer(),
     now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
   ) {
-    self.now = now
+    (self.now, self.tracer) = (now, tracer)
     // An unpacked body takes up to about 100 MiB.
     let processors = min(max(2, ProcessInfo.processInfo.activeProcessorCount), 8)
     writes = FairLine(
@@ -80,7 +83,7 @@ struct StoreQueue: Sendable {
     return try await bodies.turn(of: space) { thread in
       guard now() <= end else { throw Self.busy }
       try ProcessorAccounts.current?.check()
-      let content = try await Self.run(on: thread, unpack)
+      let content = try await traced("unpack") { try await Self.run(on: thread, unpack) }
       return try await write(to: space, until: end) { try work(content) }
     }
   }
@@ -91,7 +94,7 @@ struct StoreQueue: Sendable {
   ) async throws -> Value {
     try await writes.turn(of: space) { thread in
       guard now() <= end else { throw Self.busy }
-      return try await Self.run(on: thread, work)
+      return try await traced("store write") { try await Self.run(on: thread, work) }
     }
   }
 
@@ -104,7 +107,7 @@ struct StoreQueue: Sendable {
   ) async throws -> Value {
     try await pages.turn(of: space) { thread in
       try ProcessorAccounts.current?.check()
-      return try await Self.run(on: thread, work)
+      return try await traced("store page") { try await Self.run(on: thread, work) }
     }
   }
 
@@ -116,7 +119,7 @@ struct StoreQueue: Sendable {
   ) async throws -> Value {
     try await checks.turn(of: space) { thread in
       try ProcessorAccounts.current?.check()
-      return try await Self.run(on: thread, work)
+      return try await traced("store check") { try await Self.run(on: thread, work) }
     }
   }
 
@@ -124,7 +127,16 @@ struct StoreQueue: Sendable {
   func read<Value: Sendable>(
     _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    try await Self.run(on: reads, work)
+    // Of those that nobody asked for there is one every second.
+    guard ServiceContext.current != nil else { return try await Self.run(on: reads, work) }
+    return try await traced("store read") { try await Self.run(on: reads, work) }
+  }
+
+  /// Without the wait for a turn, which is what a request's span has more.
+  private func traced<Value>(
+    _ name: String, _ work: () async throws -> Value
+  ) async throws -> Value {
+    try await tracer.withAnySpan(name, ofKind: .internal) { _ in try await work() }
   }
 
   private static func run<Value: Sendable>(

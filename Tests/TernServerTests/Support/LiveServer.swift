@@ -4,6 +4,7 @@ import Logging
 import ServiceLifecycle
 import TernCore
 import Testing
+import Tracing
 
 @testable import TernServer
 
@@ -35,7 +36,7 @@ struct LiveServer {
     store: (any SpaceStore)? = nil, processor: ProcessorClock? = nil, isWatched: Bool = false,
     adminPort: Int = 0, drainDelay: Duration = .zero, streamDrainTime: Duration = .seconds(10),
     jitter: Double? = nil, authorizer: ((SpaceService) -> any Authorizer)? = nil,
-    logger: Logger? = nil, slowRequestTime: Duration? = nil,
+    logger: Logger? = nil, slowRequestTime: Duration? = nil, tracer: any Tracer = NoOpTracer(),
     _ body: (LiveServer) async throws -> Void
   ) async throws {
     var generator = SeededGenerator(state: 11)
@@ -44,7 +45,8 @@ struct LiveServer {
     let token = try service.createToken(for: .home, using: &generator)
     let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
     let logger = logger ?? Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
-    var server = TernServerApplication(service: service, port: 0, logger: logger)
+    var server = TernServerApplication(
+      service: service, port: 0, logger: logger, tracer: tracer)
     if let processor {
       server.processors = ProcessorAccounts(allowance: limits.processorPerToken, clock: processor)
     }
