@@ -124,7 +124,8 @@ struct ServeCommand: AsyncParsableCommand {
         "slow statement", metadata: ["sql": "\(sql)", "seconds": "\(time / .seconds(1))"])
     }
     let data = try options.open(
-      checkpoints: true, listeningAt: listenURL, slowStatements: slowStatement > 0 ? slowStatements : nil)
+      checkpoints: true, listeningAt: listenURL,
+      slowStatements: slowStatement > 0 ? slowStatements : nil)
     defer { data.close() }
     if !options.isDatabase, let complaint = SQLiteSpaceStore.complaint(of: options.data) {
       logger.warning("\(complaint)", metadata: ["file": "\(options.data)", "try": "chmod 600"])

@@ -115,7 +115,8 @@ struct GrantWatchTests {
     }
     let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
     let queue = StoreQueue(waitingPerSpace: 1)
-    let heads = HeadReader(service: service, queue: queue, times: .quick, logger: logger)
+    let heads = HeadReader(
+      service: service, queue: queue, times: .quick, metrics: ServerMetrics(), logger: logger)
     let watch = GrantWatch(
       service: service, authorizer: TokenAuthorizer(service: service, queue: queue), times: .quick,
       logger: logger)
