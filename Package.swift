@@ -226,7 +226,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CrashTests",
-      dependencies: ["CrashKit", "CrashDevice", "Rehearsals", "TernTool"],
+      dependencies: ["CrashKit", "CrashDevice", "Rehearsals", "TernTool", "TestProcesses"],
       path: "Tests/Crash/Tests", swiftSettings: testing),
     .target(
       name: "CMemory", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
