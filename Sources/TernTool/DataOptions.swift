@@ -108,7 +108,7 @@ func withVisitingService(
   else { throw AbsentFile(path: options.data) }
   let data = try options.open(checkpoints: checkpoints)
   defer { data.close() }
-  try body(SpaceService(store: data.store, clock: .system))
+  try body(SpaceService(store: data.store, clock: data.store.clock))
 }
 
 /// - Throws: `ValidationError` for a space that isn't there.

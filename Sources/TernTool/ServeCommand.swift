@@ -140,7 +140,7 @@ struct ServeCommand: AsyncParsableCommand {
       logger.notice("other servers' pushes are found once a second: there is no --listen-url")
     }
     let service = SpaceService(
-      store: data.store, clock: .system, limits: limits,
+      store: data.store, clock: data.store.clock, limits: limits,
       disk: options.isDatabase ? .unlimited : .holding(options.data))
     if !options.isDatabase { try prepareDisk(service, logger) }
     var server = TernServerApplication(service: service, host: host, port: port, logger: logger)

@@ -176,6 +176,9 @@ class History:
         else:
             heads = self.heads(self.standby)
             self.lost += sum(max(0, last - heads.get(replica, 0)) for replica, last in stored.items())
+            # They bring it again, and then it is acknowledged anew.
+            for device in self.devices:
+                device.stored.clear()
         self.told_count += len(self.told)
         self.told = []
         self.way.target, self.way.is_open = self.standby.port, True

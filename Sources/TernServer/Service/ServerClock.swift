@@ -43,6 +43,12 @@ public struct ServerClock: Sendable {
   /// is behind now.
   func isAhead(_ time: Date) -> Bool { -age(of: time) > Admission.toleranceMilliseconds }
 
+  /// The same clock, so many milliseconds ahead.
+  func ahead(by milliseconds: @escaping @Sendable () -> Int64) -> ServerClock {
+    ServerClock(
+      { Date(milliseconds: nowMilliseconds + milliseconds()) }, uptime: readUptime)
+  }
+
   /// The machine's clock.
   public static let system = ServerClock {
     Date(milliseconds: milliseconds(of: CLOCK_REALTIME))

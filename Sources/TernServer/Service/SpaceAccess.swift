@@ -18,6 +18,15 @@ struct SpaceAccess: Sendable {
     try store.update(space) { try body(LockedSpace(name: space, rows: $0, access: self)) }
   }
 
+  /// The same unless another process is at the space.
+  func updateUnlessLocked<Value: Sendable>(
+    _ space: SpaceName, _ body: (LockedSpace) throws -> Value
+  ) throws -> Value? {
+    try store.updateUnlessLocked(space) {
+      try body(LockedSpace(name: space, rows: $0, access: self))
+    }
+  }
+
   /// One of a push.
   func update<Value: Sendable>(
     _ space: SpaceName, foreseeing push: ForeseenPush, _ body: (LockedSpace) throws -> Value

@@ -25,6 +25,9 @@ public protocol SpaceStore: Sendable {
   /// of what other processes do.
   func heads(of spaces: [SpaceName]) throws -> [SpaceName: SpaceHead]
 
+  /// The clock by which everybody goes who uses the store.
+  var clock: ServerClock { get }
+
   /// The history on which the store goes on: greater once another server has taken the place of the
   /// one before, of which the last commits may be missing.
   var timeline: UInt64 { get }
@@ -61,6 +64,12 @@ public protocol SpaceStore: Sendable {
     _ space: SpaceName, foreseeing push: ForeseenPush,
     _ body: (any SpaceTransaction) throws -> Value
   ) throws -> Value
+
+  /// As ``update(_:_:)``, unless another process is at the space, or there is none: then `nil`. For
+  /// what that one does as well.
+  func updateUnlessLocked<Value: Sendable>(
+    _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
+  ) throws -> Value?
 
   /// One part of a snapshot, or `nil`.
   ///
@@ -130,6 +139,16 @@ extension SpaceStore {
   ) throws -> Value {
     try update(space, body)
   }
+
+  /// No other process is at it for long.
+  public func updateUnlessLocked<Value: Sendable>(
+    _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
+  ) throws -> Value? {
+    try update(space, body)
+  }
+
+  /// The machine's.
+  public var clock: ServerClock { .system }
 
   /// There was no other.
   public var timeline: UInt64 { 0 }

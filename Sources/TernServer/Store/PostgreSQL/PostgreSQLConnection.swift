@@ -12,6 +12,8 @@ final class PostgreSQLConnection {
   private let patience: Duration
   /// The first warning of the statement that runs.
   private var warning: String?
+  /// Told what the server's clock says.
+  var clock: DatabaseClock?
   /// That of its server, where somebody has asked.
   var timeline: UInt64 = 0
   /// Nothing was answered since somebody took it from the pool.

@@ -18,7 +18,7 @@ struct PostgreSQLStanding {
         (current_setting('default_transaction_read_only') = 'on')::int::bigint,
         (current_setting('fsync') = 'off')::int::bigint,
         (current_setting('synchronous_commit') = 'off')::int::bigint,
-        CASE WHEN NOT pg_is_in_recovery() THEN
+        \(DatabaseClock.now), CASE WHEN NOT pg_is_in_recovery() THEN
           ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END
       """
     ).first!
@@ -41,7 +41,8 @@ struct PostgreSQLStanding {
         "the database says that a commit is durable before it is, by "
           + "\(row.flag(3) ? "'fsync = off'" : "'synchronous_commit = off'"); turn it on")
     }
-    return UInt64(row.integer(5))
+    connection.clock?.note(row.integer(5))
+    return UInt64(row.integer(6))
   }
 }
 
@@ -61,8 +62,10 @@ struct PostgreSQLOpening {
         connection.queue(statement)
       }
       connection.queue(
-        "INSERT INTO \(schema("store")) (epoch, format) VALUES ($1, $2)",
-        [.text(new), .integer(PostgreSQLSchema.format)])
+        "INSERT INTO \(schema("store")) (epoch, format, oldest_format) VALUES ($1, $2, $3)",
+        [
+          .text(new), .integer(PostgreSQLSchema.format), .integer(PostgreSQLSchema.oldestFormat),
+        ])
       try connection.commit()
       return new
     } catch {
@@ -77,7 +80,7 @@ struct PostgreSQLOpening {
     let known = try connection.run(
       "SELECT to_regclass($1)::text", [.text(schema("store"))])
     guard known.first?.isNull(0) == false else { return nil }
-    guard let row = try connection.run("SELECT epoch, format FROM \(schema("store"))").first,
+    guard let row = try connection.run("SELECT epoch, oldest_format FROM \(schema("store"))").first,
       let epoch = row.text(0)
     else {
       throw StoreError(
@@ -86,8 +89,8 @@ struct PostgreSQLOpening {
     guard row.integer(1) <= PostgreSQLSchema.format else {
       throw StoreError(
         .newerFormat,
-        "the schema \(schema.name) has format \(row.integer(1)) and this version of Tern knows up "
-          + "to \(PostgreSQLSchema.format); update Tern")
+        "the schema \(schema.name) needs format \(row.integer(1)) or newer, and this version of Tern "
+          + "knows up to \(PostgreSQLSchema.format); update Tern")
     }
     return epoch
   }

@@ -4,6 +4,9 @@
 /// for ever are never written again.
 struct PostgreSQLSchema {
   static let format: Int64 = 1
+  /// The oldest format whose code can use these tables beside this one's: a newer version that only
+  /// adds to them leaves it, so that both run side by side.
+  static let oldestFormat: Int64 = 1
   /// The schema in which they are.
   let name: String
 
@@ -26,7 +29,7 @@ struct PostgreSQLSchema {
     """
     CREATE TABLE \(self("store")) (
       one boolean PRIMARY KEY DEFAULT true CHECK (one),
-      epoch text NOT NULL, format bigint NOT NULL)
+      epoch text NOT NULL, format bigint NOT NULL, oldest_format bigint NOT NULL)
     """
   }
 

@@ -41,11 +41,12 @@ extension PostgreSQLSpaceStore {
   public func heads(of spaces: [SpaceName]) throws -> [SpaceName: SpaceHead] {
     let rows = try run(
       """
-      SELECT name, space.position, chain FROM \(schema("space")) AS space
+      SELECT name, space.position, chain, \(DatabaseClock.now) FROM \(schema("space")) AS space
       LEFT JOIN \(schema("operation")) AS operation
         ON operation.space = space.id AND operation.position = space.position
       WHERE name = ANY($1)
       """, [.texts(spaces.map(\.text))])
+    if let first = rows.first { databaseClock.note(first.integer(3)) }
     var heads: [SpaceName: SpaceHead] = [:]
     for row in rows.map({ $0 }) {
       // Whoever asks for the space is told what is wrong with it.

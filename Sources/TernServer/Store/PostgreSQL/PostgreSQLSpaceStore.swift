@@ -18,6 +18,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   private let limits: PostgreSQLLimits
   private let announcements: PostgreSQLAnnouncements?
   private let newestTimeline: NewestTimeline
+  let databaseClock: DatabaseClock
   /// How many connections are for reading, if there are as many.
   private static let kept = 6
 
@@ -50,7 +51,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   init(
     _ address: String, schema: String, listeningAt listening: String? = nil,
     limits: PostgreSQLLimits, password: PasswordFile? = nil,
-    slowStatements: SlowStatements? = nil, probe: PostgreSQLProbe?,
+    clock: ServerClock = .system, slowStatements: SlowStatements? = nil, probe: PostgreSQLProbe?,
     using generator: inout some RandomNumberGenerator
   ) throws {
     self.limits = limits
@@ -58,9 +59,12 @@ public final class PostgreSQLSpaceStore: SpaceStore {
     concurrentUpdates = max(1, limits.connections - Self.kept)
     let newestTimeline = NewestTimeline()
     self.newestTimeline = newestTimeline
+    let databaseClock = DatabaseClock(beside: clock)
+    self.databaseClock = databaseClock
     pool = PostgreSQLPool(
       address, password: password, connections: limits.connections, patience: limits.patience
     ) {
+      $0.clock = databaseClock
       $0.timeline = try PostgreSQLStanding($0).check()
       try newestTimeline.note($0.timeline)
       $0.slowStatements = slowStatements
@@ -89,6 +93,9 @@ public final class PostgreSQLSpaceStore: SpaceStore {
 
   public var timeline: UInt64 { newestTimeline.value }
 
+  /// The database's clock, as it was read last: processes on several machines go by one.
+  public var clock: ServerClock { databaseClock.clock }
+
   public var announces: Bool { announcements != nil }
 
   public func announce(_ spaces: Set<SpaceName>) throws {
@@ -112,6 +119,16 @@ public final class PostgreSQLSpaceStore: SpaceStore {
     _ body: (any SpaceTransaction) throws -> Value
   ) throws -> Value {
     try update(space, push: push, body)
+  }
+
+  public func updateUnlessLocked<Value: Sendable>(
+    _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
+  ) throws -> Value? {
+    try naming(space) {
+      try transaction { connection in
+        try PostgreSQLSpaceTransaction(unlessLocked: space, connection, schema).map(body)
+      }
+    }
   }
 
   private func update<Value>(
@@ -182,6 +199,24 @@ public final class PostgreSQLSpaceStore: SpaceStore {
       throw error.error(in: space)
     }
   }
+}
+
+/// A database's clock, by that of this machine and how far it was off when it was read last.
+final class DatabaseClock: Sendable {
+  private let base: ServerClock
+  private let offset = Mutex<Int64>(0)
+
+  init(beside base: ServerClock) { self.base = base }
+
+  /// In SQL, in milliseconds since 1970.
+  static let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+  /// - Parameter milliseconds: what the database's clock says, which has just arrived.
+  func note(_ milliseconds: Int64) {
+    offset.withLock { $0 = milliseconds - base.nowMilliseconds }
+  }
+
+  var clock: ServerClock { base.ahead { [self] in offset.withLock { $0 } } }
 }
 
 /// The newest timeline of the database that any connection has found.

@@ -24,11 +24,7 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
     push: ForeseenPush? = nil
   ) throws {
     (self.db, self.schema) = (db, schema)
-    let lock = (
-      sql: "SELECT id, position FROM \(schema("space")) WHERE name = $1"
-        + (Planted.isActive(.headUnlocked) ? "" : " FOR NO KEY UPDATE"),
-      values: [PostgreSQLValue.text(space.text)]
-    )
+    let lock = Self.lock(space, schema)
     let asked = [lock] + (push.map { [PushFacts.statement(of: $0, in: space, schema)] } ?? [])
     let isLate = !Planted.isActive(.readBeforeLock)
     let first = try isLate ? db.runAll(asked) : db.runAll(asked.reversed()).reversed()
@@ -48,7 +44,28 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
     guard let row else { fatalError("the loop ends with a row") }
     (id, self.isNew) = (row.integer(0), isNew)
     read = try push.flatMap { push in try facts.map { (try PushFacts($0, of: push), db.writes) } }
+    if let time = read?.facts.time { db.clock?.note(time) }
     position = try row.position(1, of: "space")
+  }
+
+  /// `nil` where another process has the lock, or there is no such space.
+  init?(
+    unlessLocked space: SpaceName, _ db: PostgreSQLConnection, _ schema: PostgreSQLSchema
+  ) throws {
+    (self.db, self.schema, isNew, read) = (db, schema, false, nil)
+    let lock = Self.lock(space, schema)
+    guard let row = try db.run(lock.sql + " SKIP LOCKED", lock.values).first else { return nil }
+    id = row.integer(0)
+    position = try row.position(1, of: "space")
+  }
+
+  private static func lock(_ space: SpaceName, _ schema: PostgreSQLSchema) -> (
+    sql: String, values: [PostgreSQLValue]
+  ) {
+    (
+      "SELECT id, position FROM \(schema("space")) WHERE name = $1"
+        + (Planted.isActive(.headUnlocked) ? "" : " FOR NO KEY UPDATE"), [.text(space.text)]
+    )
   }
 
   var key: PostgreSQLValue { .integer(id) }

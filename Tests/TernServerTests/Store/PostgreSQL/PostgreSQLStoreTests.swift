@@ -35,10 +35,10 @@ struct PostgreSQLStoreTests {
 
   @Test func `a newer format is refused by name, and nothing is changed`() throws {
     _ = try database.open()
-    try database.run("UPDATE tern.store SET format = 2")
+    try database.run("UPDATE tern.store SET format = 3, oldest_format = 2")
     let error = #expect(throws: StoreError.self) { try database.open() }
     #expect(error?.code == .newerFormat)
-    try database.run("UPDATE tern.store SET format = 1")
+    try database.run("UPDATE tern.store SET oldest_format = 1")
   }
 
   @Test(arguments: [
@@ -92,6 +92,41 @@ struct PostgreSQLStoreTests {
     let error = #expect(throws: PostgreSQLError.self) { try store.update(.home) { _ in } }
     #expect(error?.state == "25006" && error?.isOfDisk ?? false)
     try store.update(.home) { _ in }
+  }
+
+  @Test func `maintenance leaves a space to the process that is at it`() throws {
+    let (one, two) = (try database.open(), try database.open(seed: 2))
+    try one.update(.home) { _ in }
+    try one.update(.home) { _ in
+      let reached = try two.updateUnlessLocked(.home) { _ in true }
+      let hasMore = try SpaceService(store: two, clock: two.clock).maintain(.home)
+      #expect(reached == nil && !hasMore)
+    }
+    #expect(try two.updateUnlessLocked(.home) { _ in true } == true)
+    #expect(try two.updateUnlessLocked(.work) { _ in true } == nil)
+    #expect(try two.spaces() == [.home])
+  }
+
+  @Test func `time is the database's, whatever this machine's clock says`() throws {
+    let behind = HandClock()
+    let address = try #require(TestDatabase.address)
+    var generator = SeededGenerator(state: 1)
+    let store = try PostgreSQLSpaceStore(
+      address, schema: database.schema, limits: PostgreSQLLimits(), clock: behind.clock, probe: nil,
+      using: &generator)
+    try store.update(.home) { _ in }
+    let database = try #require(
+      try store.run("SELECT \(DatabaseClock.now)").first?.integer(0))
+    #expect(abs(store.clock.nowMilliseconds - database) < 60_000)
+    // It is read again with each push, and with the heads.
+    behind.now += 3_600_000
+    #expect(store.clock.nowMilliseconds - database > 3_000_000)
+    var ada = Author(1, milliseconds: store.clock.nowMilliseconds - 7_200_000)
+    _ = try SpaceService(store: store, clock: store.clock).push(ada.write(count: 1), to: .home)
+    #expect(abs(store.clock.nowMilliseconds - database) < 60_000)
+    behind.now += 3_600_000
+    _ = try store.heads(of: [.home])
+    #expect(abs(store.clock.nowMilliseconds - database) < 60_000)
   }
 
   @Test func `a schema's name is quoted, and a database that is not there is an error`() throws {
