@@ -122,8 +122,8 @@ enum AuthorChecks {
     }
     let stranger = try MemberName("Abe")
     try beside.update { try $0.add(beside.token("other", of: stranger)) }
-    func members(_ count: Int) throws -> Set<MemberName> {
-      try space.update { try $0.members(atMost: count) }
+    func members(_ count: Int, withClaims claims: Bool = false) throws -> Set<MemberName> {
+      try space.update { try $0.members(atMost: count, withClaims: claims) }
     }
     try requireEqual(.authorsAreMembers, try members(9), Set(names), "the members")
     let some = try members(2)
@@ -134,6 +134,17 @@ enum AuthorChecks {
     try requireEqual(
       .authorsAreMembers, try members(9), [names[0], names[2]], "the members that have a token left"
     )
+    let (dan, eve) = (try MemberName("Dan"), try MemberName("Eve"))
+    try space.update { transaction in
+      try transaction.set(AuthorRecord(member: dan), of: StoreAuthor(1).id)
+      try transaction.set(AuthorRecord(member: eve, bannedAfter: 3), of: StoreAuthor(2).id)
+      try transaction.set(AuthorRecord(admitted: 3), of: StoreAuthor(3).id)
+    }
+    try requireEqual(
+      .authorsAreMembers, try members(9), [names[0], names[2]], "the members without claims")
+    try requireEqual(
+      .authorsAreMembers, try members(9, withClaims: true), [names[0], names[2], dan],
+      "the members with those that claimed an id")
   }
 }
 #endif

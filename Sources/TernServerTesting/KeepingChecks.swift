@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import TernCore
 import TernServer
 import TernTesting
@@ -91,6 +92,22 @@ enum KeepingChecks {
       try space.update { try $0.set(deadlines) }
       let found = try space.update { try $0.deadlines }
       try requireEqual(.acknowledgedIsStored, found, deadlines, "the deadlines")
+    }
+  }
+
+  static func checkSuspension(_ space: StoreSpace) throws {
+    let beside = try space.beside()
+    try beside.update { _ in }
+    for time in [Date.at(1), nil, .at(2)] {
+      try space.update { try $0.set(SpaceDeadlines(refill: .at(9), suspended: time)) }
+      let (found, deadlines) = try space.update { ($0.suspended, try $0.deadlines) }
+      try requireEqual(.acknowledgedIsStored, found, time, "a suspension")
+      try requireEqual(
+        .acknowledgedIsStored, deadlines, SpaceDeadlines(refill: .at(9), suspended: time),
+        "a suspension among deadlines")
+      try requireEqual(.acknowledgedIsStored, try space.summary.suspended, time, "in the summary")
+      try requireEqual(
+        .spacesAreApart, try beside.summary.suspended, nil, "the suspension of another space")
     }
   }
 

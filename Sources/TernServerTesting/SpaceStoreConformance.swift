@@ -61,11 +61,11 @@ public struct SpaceStoreConformance: Sendable {
     .forgotten: SnapshotChecks.checkForgotten, .leases: KeepingChecks.checkLeases,
     .marks: KeepingChecks.checkMarks,
     .state: KeepingChecks.checkState, .quota: KeepingChecks.checkQuota,
-    .deadlines: KeepingChecks.checkDeadlines,
+    .deadlines: KeepingChecks.checkDeadlines, .suspension: KeepingChecks.checkSuspension,
     .records: AuthorChecks.checkRecords, .authors: AuthorChecks.checkAuthors,
     .counted: AuthorChecks.checkCounted,
     .members: AuthorChecks.checkMembers, .tokens: TokenChecks.checkTokens,
-    .several: TokenChecks.checkSeveral, .expiry: TokenChecks.checkExpiry,
+    .several: TokenChecks.checkSeveral, .replaced: TokenChecks.checkReplaced,
     .places: TokenChecks.checkHeads,
     .removed: RemovalChecks.checkRemoved,
     .remains: RemovalChecks.checkRemains, .keepingMost: KeepingChecks.checkKeepingMost,
@@ -124,13 +124,14 @@ public struct SpaceStoreConformance: Sendable {
     case state = "the last report of the state is kept"
     case quota = "a quota is kept and taken back"
     case deadlines = "deadlines are kept and taken back"
+    case suspension = "a suspension is kept and taken back, and of one space"
     case records = "an author's record comes back as it was written"
     case authors = "authors are counted by who has them, without those that are banned"
     case counted = "operations are counted by who has their authors"
     case members = "the members are those whom the space's tokens name"
     case tokens = "tokens are found by their digest, and listed the oldest first"
     case several = "several tokens are found by one query, each once"
-    case expiry = "a token's end is moved, and no other's"
+    case replaced = "a token takes the place of another one, whose end comes nearer"
     case places = "the positions of several spaces are of those that are there"
     case removed = "a removed space is gone as a whole, and its name is free at once"
     case remains = "what a removed space held goes in steps, and nothing else does"

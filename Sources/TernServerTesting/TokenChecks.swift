@@ -59,25 +59,31 @@ enum TokenChecks {
       .authorsAreMembers, try space.store.tokens(of: many), [records[4]], "of very many")
   }
 
-  static func checkExpiry(_ space: StoreSpace) throws {
-    var own = space.token("own")
-    let other = space.token("other")
-    let beside = try space.beside()
+  static func checkReplaced(_ space: StoreSpace) throws {
+    var (own, late) = (space.token("own"), space.token("late"))
+    own.expires = .at(9)
+    let (other, beside) = (space.token("other"), try space.beside())
     let foreign = beside.token("foreign")
-    for record in [own, other] { try space.update { try $0.add(record) } }
+    for record in [own, late, other] { try space.update { try $0.add(record) } }
     try beside.update { try $0.add(foreign) }
-    for time in [9, 5] {
-      own.expires = .at(time)
-      let found = try space.update { try $0.expire(own.digest, at: .at(time)) }
-      try require(.authorsAreMembers, found, "a token of the space is not found")
-      try requireEqual(.authorsAreMembers, try space.store.token(own.digest), own, "its end")
+    func replace(_ old: TokenRecord, at time: Int, by name: String) throws -> TokenRecord {
+      var new = space.token(name, of: try MemberName("Ada"), created: 2)
+      new.expires = .at(20)
+      let found = try space.store.replaceToken(old.digest, expiring: .at(time), by: new)
+      try require(.authorsAreMembers, found, "a token that is there is not found")
+      return new
     }
-    for digest in [foreign.digest, TokenDigest(token: "six")] {
-      let found = try space.update { try $0.expire(digest, at: .at(1)) }
-      try require(.authorsAreMembers, !found, "a token that the space hasn't expires")
-    }
+    // Never to a later moment than before.
+    let first = try replace(own, at: 12, by: "first")
+    let second = try replace(own, at: 5, by: "second")
+    let third = try replace(late, at: 12, by: "third")
+    (own.expires, late.expires) = (.at(5), .at(12))
+    let absent = try space.store.replaceToken(
+      TokenDigest(token: "six"), expiring: .at(1), by: space.token("none"))
+    try require(.authorsAreMembers, !absent, "a token that isn't there is replaced")
     try requireEqual(
-      .authorsAreMembers, Set(try space.store.tokens()), [own, other, foreign], "the others")
+      .authorsAreMembers, Set(try space.store.tokens()),
+      [own, late, other, foreign, first, second, third], "the tokens after")
   }
 
   static func checkHeads(_ space: StoreSpace) throws {

@@ -53,7 +53,9 @@ struct InspectServerFile: Codable {
       // A server makes no views at all.
       try ViewForTable.refuse(in: db, prefix: "", path: path)
       let format = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-      guard format <= 6 else { throw InspectionError(.newerFormat, path: path) }
+      guard format <= ServerFile.formatVersion else {
+        throw InspectionError(.newerFormat, path: path)
+      }
       return try Self(db, path: path, format: format)
     }
     guard let read else { return nil }

@@ -10,7 +10,7 @@ struct ReplicaCommand: AsyncParsableCommand {
       "List and ban a space's replicas, and say whose they are. The server may be running.",
     subcommands: [
       ReplicaListCommand.self, ReplicaBanCommand.self, ReplicaUnbanCommand.self,
-      ReplicaAdmitCommand.self, ReplicaAssignCommand.self,
+      ReplicaReleaseCommand.self, ReplicaAdmitCommand.self, ReplicaAssignCommand.self,
     ])
 }
 
@@ -144,6 +144,24 @@ struct ReplicaUnbanCommand: AsyncParsableCommand {
 
   func run() async throws {
     try replica.run { service, replica, space in try service.unban(replica, in: space) }
+  }
+}
+
+struct ReplicaReleaseCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "release",
+    abstract: "Trim without waiting for a replica that reads no more: drop its lease.",
+    discussion: """
+      'tern space horizon' says for whom the space waits. A device that comes back has a lease \
+      again with its next pull.
+      """)
+
+  @OptionGroup var replica: ReplicaOptions
+
+  func run() async throws {
+    try replica.run { service, replica, space in
+      try service.asOperator.dropLease(of: replica, in: space)
+    }
   }
 }
 

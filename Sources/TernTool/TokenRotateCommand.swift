@@ -29,7 +29,7 @@ struct TokenRotateCommand: AsyncParsableCommand {
       let old = try service.token(named: id)
       do {
         print(
-          try service.rotateToken(
+          try service.asOperator.rotateToken(
             old.digest, grace: .seconds(grace?.seconds ?? Self.graceSeconds),
             expires: expiry.date(service.clock), using: &generator))
       } catch let error as RemoteError where error.code == .notFound {

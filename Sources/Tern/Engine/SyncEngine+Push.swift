@@ -98,8 +98,9 @@ extension SyncEngine {
     }
     // What others wrote can't be mended here, and must not keep back what is written here.
     let refused = error.replica ?? (operations.count == 1 ? operations[0].envelope.replica : nil)
-    if let refused, refused != id, operations.heads[refused] > 0,
-      !error.isTransient, ![.sequenceGap, .spaceFull, .readOnly].contains(error.code)
+    let ofSpace: [RemoteError.Code] = [.sequenceGap, .spaceFull, .spaceSuspended, .readOnly]
+    if let refused, refused != id, operations.heads[refused] > 0, !error.isTransient,
+      !ofSpace.contains(error.code)
     {
       let error = RemoteError(
         error.code, error.message, replica: refused, sequence: error.sequence)

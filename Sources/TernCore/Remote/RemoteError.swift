@@ -78,9 +78,12 @@ public struct RemoteError: Error, Hashable, Sendable {
     /// The space stores as many bytes or operations as it may. What was written waits here, and
     /// pulls go on.
     public static let spaceFull = Code(rawValue: "space-full")
-    /// The credential may read the space and not write to it. What was written waits here, and pulls
-    /// go on.
-    public static let readOnly = Code(rawValue: "read-only")
+    /// The space's operator has it take nothing at the moment. What was written waits here, and
+    /// pulls go on.
+    package static let spaceSuspended = Code(rawValue: "space-suspended")
+    /// The credential may read the space and not write to it. What was written waits here, and
+    /// pulls go on.
+    package static let readOnly = Code(rawValue: "read-only")
     /// Not the remote's: this device's database failed, or what came cannot be merged.
     public static let local = Code(rawValue: "local")
     /// Not the remote's: it holds operations under this replica's id that this database never made,

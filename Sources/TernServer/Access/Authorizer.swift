@@ -4,8 +4,8 @@ import TernCore
 /// Says who may use which space. Tokens are one, see ``TokenAuthorizer``; an app's backend that
 /// embeds ``TernServerApplication`` can supply its own.
 ///
-/// The server asks it before it reads a request's body. It makes no space for a grant, and refuses a
-/// space that isn't there, or was deleted, as `unauthorized`.
+/// The server asks it before it reads a request's body. It makes no space for a grant, and refuses
+/// a space that isn't there, or was deleted, as `unauthorized`.
 public protocol Authorizer: Sendable {
   /// Who sends a request to a space.
   ///
@@ -22,8 +22,8 @@ public protocol Authorizer: Sendable {
   /// Which of some grants hold no more. Their event streams are ended.
   ///
   /// The server asks once a second, for all open event streams at once. Those that expired are not
-  /// among them. Where this throws, or doesn't return, for 30 seconds, all event streams end: nobody
-  /// knows then whom they tell.
+  /// among them. Where this throws, or doesn't return, for 30 seconds, all event streams end:
+  /// nobody knows then whom they tell.
   func withdrawn(_ grants: Set<Grant>) async throws -> Set<Grant>
 }
 #endif

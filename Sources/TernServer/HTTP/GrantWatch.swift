@@ -1,7 +1,7 @@
 #if Server
 import Logging
 
-/// Ends the event streams whose grant holds no more: it asks for all of them at once, once a second.
+/// Ends the event streams whose grant holds no more: it asks for all of them at once, each second.
 struct GrantWatch: Sendable {
   let service: SpaceService
   let authorizer: any Authorizer

@@ -44,8 +44,10 @@ struct HeadReader: Sendable {
     let spaces = Array(Set(streams.map(\.space)))
     let heads = try await queue.read { try service.store.heads(of: spaces) }
     for stream in streams {
+      // This process itself may wait for a space that is not there yet.
+      let beginning = stream.listener.grant == nil ? SpaceHead() : nil
       // The space was removed.
-      guard let head = heads[stream.space] else {
+      guard let head = heads[stream.space] ?? beginning else {
         stream.listener.finish()
         continue
       }

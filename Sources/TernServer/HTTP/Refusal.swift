@@ -52,6 +52,7 @@ extension RemoteError.Code {
     case .tooManyReplicas: (.tooManyRequests, "Too many replicas")
     case .authorClaimed: (.forbidden, "Another member's replica")
     case .authorBanned: (.forbidden, "A banned replica")
+    case .spaceSuspended: (.forbidden, "The space is read-only")
     case .readOnly: (.forbidden, "A credential that may only read")
     case .spaceFull: (.init(code: 507), "The space is full")
     default: (.serviceUnavailable, "Not at the moment")

@@ -56,10 +56,10 @@ struct LeaseRules {
     let records = try rows.authorRecords(of: Set(noted.keys))
     let known = noted.isEmpty ? [:] : try rows.leases()
     for (replica, lease) in noted.sorted(by: { $0.key < $1.key })
-    where lease.position <= rows.position && records[replica]?.bannedAfter == nil
+    where lease.position <= rows.position && records[replica]?.bannedAfter == nil {
+      // Only of one that is written down is a later one noted: an operator has dropped it since.
       // Another process may have written a newer one.
-      && known[replica]?.renewed ?? lease.renewed <= lease.renewed
-    {
+      guard let written = known[replica], written.renewed <= lease.renewed else { continue }
       try rows.set(lease, of: replica)
     }
     let age = (limits.lease + LeaseBook.lateness).milliseconds

@@ -54,7 +54,7 @@ struct QuotaRules {
     let least = CountedOperations(operations: part(most.operations), bytes: part(most.bytes))
     // Whoever has what of it, nobody has more than that.
     if (used + new).fits(in: least) { return }
-    let others = try rows.members(atMost: 2).filter { $0 != member }
+    let others = try members(orClaiming: member != nil).filter { $0 != member }
     guard !others.isEmpty, try !space.isRefilled else { return }
     let own = try rows.counted(of: member)
     let left = most - used + own
@@ -75,6 +75,14 @@ struct QuotaRules {
         + "space quota --share'", now: space.clock.now)
   }
 
+  /// Two of those who share the space. Where no token names anybody, an authorizer of the app's
+  /// does: then those count who have claimed a replica id.
+  private func members(orClaiming: Bool) throws -> Set<MemberName> {
+    let named = try rows.members(atMost: 2, withClaims: false)
+    guard named.isEmpty, orClaiming else { return named }
+    return try rows.members(atMost: 2, withClaims: true)
+  }
+
   /// A snapshot lets a full space go on: one may have twice the bytes of the newest that is
   /// complete, or, before the first, of the operations that it is to stand for. Where there is room
   /// it may have as many as those together, and otherwise leaves other members half of the room.
@@ -85,7 +93,7 @@ struct QuotaRules {
     let (most, used) = (most(usage), usage.counted.bytes)
     let room = most.bytes - used
     if bytes <= room {
-      let isShared = try rows.members(atMost: 2).count > 1 && !space.isRefilled
+      let isShared = try members(orClaiming: true).count > 1 && !space.isRefilled
       guard isShared, snapshot.bytes + 2 * bytes > room else { return }
     }
     let snapshots = try rows.snapshots()

@@ -8,7 +8,8 @@ extension SpaceService {
   /// All or nothing. An operation that the space has already is acknowledged again.
   /// - Throws: ``RemoteError`` with `sequence-gap`, `sequence-conflict`, `time-ahead`,
   ///   `time-not-increasing`, `too-large`, `too-many-spaces`, `too-many-replicas`, `space-full`,
-  ///   `author-claimed`, `author-cut`; with `unavailable` below the disk's reserve.
+  ///   `space-suspended`, `author-claimed`, `author-cut`; with `unavailable` below the disk's
+  ///   reserve.
   /// - Parameter member: who pushes; `nil` for somebody whom no token names.
   public func push(
     _ operations: [SyncOperation], to space: SpaceName, by member: MemberName? = nil
@@ -34,6 +35,7 @@ extension SpaceService {
         for new in pushed { try admission.offer(new) }
         let admitted = admission.admitted
         if !admitted.isEmpty {
+          try space.ensureTakes()
           try space.quotas.check(admitted, by: member)
           grown = SpaceHead(
             position: rows.position + UInt64(admitted.count),

@@ -21,6 +21,7 @@ extension SpaceService {
       var admission = admission
       admission.isRefilled = try space.isRefilled
       try space.ensureRoom()
+      try space.ensureTakes()
       try space.upkeep.dropOldUploads()
       let known = try rows.snapshot(id)
       if known?.isComplete ?? false { return SnapshotUpload(id: id, missing: []) }
@@ -69,6 +70,7 @@ extension SpaceService {
     try reserve.check(adding: bytes.count)
     try access.update(space) { space in
       let rows = space.rows
+      try space.ensureTakes()
       var snapshot = try space.intake.find(id)
       guard (0..<snapshot.parts).contains(index) else {
         throw RemoteError(
@@ -105,13 +107,16 @@ extension SpaceService {
   public func completeSnapshot(
     _ id: String, in space: SpaceName, by member: MemberName? = nil
   ) throws -> Bool {
-    guard let check = try access.update(space, { try $0.intake.offerCheck(of: id, by: member) })
-    else {
-      return try maintain(space)
+    let check = try access.update(space) { space in
+      try space.ensureTakes()
+      return try space.intake.offerCheck(of: id, by: member)
     }
+    guard let check else { return try maintain(space) }
     let outcome = Planted.isActive(.offerUnchecked) ? .init() : try check.run(in: store)
-    let (grown, refusal) = try access.update(space) {
-      try $0.intake.settle(check, outcome, by: Bringer(member))
+    let (grown, refusal) = try access.update(space) { space in
+      // It may have been suspended meanwhile.
+      try space.ensureTakes()
+      return try space.intake.settle(check, outcome, by: Bringer(member))
     }
     if let refusal { throw RemoteError.refused(id, refusal) }
     return try finish(grown, in: space)

@@ -19,9 +19,9 @@ extension SpaceService {
   ///
   /// It may be of a file that another process serves. Whoever has one of its tokens is
   /// `unauthorized` from then on, also who has a request on its way; event streams end, those of
-  /// another process with their next sign of life. The space is gone with the first transaction;
-  /// what it held goes in short ones, between which other spaces are served. A device keeps what it
-  /// has, and brings it to a space of the same name if it is given a token for that.
+  /// another process within two seconds. The space is gone with the first transaction; what it held
+  /// goes in short ones, between which other spaces are served. A device keeps what it has, and
+  /// brings it to a space of the same name if it is given a token for that.
   /// - Throws: The store's errors. What is left then goes with the next removal, or with the next
   ///   maintenance of a server.
   @discardableResult

@@ -21,6 +21,7 @@ extension SpaceService {
     try access.update(space) { space in
       let rows = space.rows
       try space.ensureRoom()
+      try space.ensureTakes()
       try space.checkReporter(report.replica, member)
       let position = rows.position
       guard position > 0, let place = SpaceCursor(report.cursor),
@@ -70,7 +71,7 @@ extension SpaceSummary {
   /// Whether a snapshot would help: many operations came since the newest, or two replicas differ
   /// and none has been cut since.
   func wantsSnapshot(_ limits: ServerLimits, _ clock: ServerClock) -> Bool {
-    guard mayAskForSnapshot(limits, clock) else { return false }
+    guard suspended == nil, mayAskForSnapshot(limits, clock) else { return false }
     let covered = snapshot?.position ?? 0
     if let state, state.isDisputed, covered < state.position { return true }
     return position > covered
@@ -85,7 +86,7 @@ extension SpaceSummary {
 
   /// Whether the space has changed since its last report, which is not new.
   func wantsState(_ limits: ServerLimits, _ clock: ServerClock) -> Bool {
-    guard position > 0 else { return false }
+    guard position > 0, suspended == nil else { return false }
     guard let state else { return true }
     guard state.position != position else { return false }
     return clock.age(of: state.received) >= limits.stateInterval.milliseconds

@@ -15,7 +15,7 @@ extension SpaceService {
     for space: SpaceName, of member: MemberName? = nil, label: TokenLabel? = nil,
     expires: Date? = nil, using generator: inout some RandomNumberGenerator
   ) throws -> String {
-    let token = Self.drawToken(using: &generator)
+    let token = TokenDigest.drawToken(using: &generator)
     let record = TokenRecord(
       digest: TokenDigest(token: token), space: space, member: member, label: label,
       created: clock.now, expires: expires)
@@ -26,42 +26,8 @@ extension SpaceService {
     return token
   }
 
-  /// Makes a token in place of another one, in one transaction: of the same space, member and
-  /// label. The other one expires.
-  ///
-  /// - Parameters:
-  ///   - old: any, also one that has expired.
-  ///   - grace: how much longer the old one opens the space, unless it expires before.
-  ///   - expires: as for ``createToken(for:of:label:expires:using:)``.
-  /// - Throws: ``RemoteError`` with `not-found` where there is no such token.
-  public func rotateToken(
-    _ old: TokenDigest, grace: Duration, expires: Date? = nil,
-    using generator: inout some RandomNumberGenerator
-  ) throws -> String {
-    let absent = RemoteError(.notFound, "there is no token \(old); see 'tern token list'")
-    guard let known = try store.token(old) else { throw absent }
-    let token = Self.drawToken(using: &generator)
-    let record = TokenRecord(
-      digest: TokenDigest(token: token), space: known.space, member: known.member,
-      label: known.label, created: clock.now, expires: expires)
-    let end = clock.now(after: grace)
-    try access.update(known.space) { space in
-      try space.ensureIsThere()
-      // It may have been revoked since, and then is not to come back.
-      guard try space.rows.expire(old, at: known.expires.map { min($0, end) } ?? end) else {
-        throw absent
-      }
-      try space.rows.add(record)
-    }
-    return token
-  }
-
-  private static func drawToken(using generator: inout some RandomNumberGenerator) -> String {
-    "tern_" + (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }.hexadecimal
-  }
-
-  /// Makes a token open nothing any more; event streams that it opened end within two seconds, those
-  /// of other processes too.
+  /// Makes a token open nothing any more. Event streams that it opened end within two seconds,
+  /// those of other processes too.
   ///
   /// - Returns: whether there was such a token.
   @discardableResult

@@ -66,7 +66,8 @@ public struct SpaceService: Sendable {
     if clock.isAhead(newest) { greeting.newest = newest }
     greeting.authors = records.compactMapValues { RemoteAuthor($0) }
     // Devices that have more of a banned author begin anew from one.
-    if snapshot == nil, summary.position > 0, summary.mayAskForSnapshot(limits, clock),
+    if snapshot == nil, summary.position > 0, summary.suspended == nil,
+      summary.mayAskForSnapshot(limits, clock),
       records.values.contains(where: { $0.bannedAfter != nil })
     {
       greeting.wantsSnapshot = true

@@ -119,7 +119,8 @@ public protocol AuthorRows: AnyObject {
   /// The same of those that ``authorCount(of:)`` counts.
   func counted(of member: MemberName?) throws -> CountedOperations
 
-  /// Whom the space's tokens name, so many of them at most.
-  func members(atMost count: Int) throws -> Set<MemberName>
+  /// Whom the space's tokens name, so many of them at most; with `claims`, also who has claimed a
+  /// replica id that is not banned.
+  func members(atMost count: Int, withClaims claims: Bool) throws -> Set<MemberName>
 }
 #endif

@@ -124,6 +124,10 @@ public protocol SpaceStore: Sendable {
   /// All tokens, the oldest first.
   func tokens() throws -> [TokenRecord]
 
+  /// Adds a token in place of another one, of the same space, which expires at `end` unless it does
+  /// before. Returns whether there was one; otherwise nothing is added.
+  func replaceToken(_ old: TokenDigest, expiring end: Date, by new: TokenRecord) throws -> Bool
+
   /// Returns whether there was one.
   func removeToken(_ digest: TokenDigest) throws -> Bool
 }
@@ -224,6 +228,9 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows, AuthorRows {
 
   func set(_ quota: SpaceQuota) throws
 
+  /// ``SpaceDeadlines/suspended`` when the transaction began, without another look.
+  var suspended: Date? { get }
+
   /// What an operator asked for, for a time.
   var deadlines: SpaceDeadlines { get throws }
 
@@ -231,8 +238,5 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows, AuthorRows {
 
   /// Adds a token, of this space.
   func add(_ token: TokenRecord) throws
-
-  /// Has a token of this space expire at another moment. Returns whether there is such a token.
-  func expire(_ token: TokenDigest, at time: Date) throws -> Bool
 }
 #endif

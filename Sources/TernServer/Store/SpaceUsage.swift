@@ -57,16 +57,19 @@ public struct SpaceUsage: Hashable, Sendable {
   }
 }
 
-/// Until when an operator's wishes for a space hold, by the server's clock.
+/// Until when an operator's wishes for a space hold, or since when, by the server's clock.
 public struct SpaceDeadlines: Hashable, Sendable {
   /// Until when it takes bases.
   public var refill: Date?
   /// Until when it trims nothing.
   public var trimming: Date?
+  /// Since when it takes nothing from devices; `nil` where it does.
+  public var suspended: Date?
 
-  public init(refill: Date? = nil, trimming: Date? = nil) {
+  public init(refill: Date? = nil, trimming: Date? = nil, suspended: Date? = nil) {
     self.refill = refill
     self.trimming = trimming
+    self.suspended = suspended
   }
 }
 

@@ -65,6 +65,7 @@ enum StoredNumber: String {
     ("space", "quota_bytes", .bytes), ("space", "quota_operations", .position),
     ("space", "quota_authors", .position), ("space", "quota_share", .share),
     ("space", "refill_ms", .time), ("space", "untrimmed_ms", .time),
+    ("space", "suspended_ms", .time),
     ("space", "released", .position), ("space", "kept_bytes", .bytes),
     ("snapshot", "dropped_ms", .time),
     ("trim_mark", "position", .position), ("trim_mark", "at_ms", .time),

@@ -17,12 +17,14 @@ public struct SpaceSummary: Hashable, Sendable {
   public var refused: Date?
   /// What a replica reported last of its state.
   public var state: StoredState?
+  /// Since when an operator has the space take nothing from devices.
+  public var suspended: Date?
 
   public init(
     position: UInt64 = 0, heads: VersionVector = .init(), trimmed: UInt64 = 0,
     snapshot: StoredSnapshot? = nil, snapshotHeads: VersionVector = .init(),
     refused: Date? = nil,
-    state: StoredState? = nil, newestTime: HybridTime = .zero
+    state: StoredState? = nil, newestTime: HybridTime = .zero, suspended: Date? = nil
   ) {
     self.position = position
     self.heads = heads
@@ -32,6 +34,7 @@ public struct SpaceSummary: Hashable, Sendable {
     self.snapshotHeads = snapshotHeads
     self.refused = refused
     self.state = state
+    self.suspended = suspended
   }
 }
 

@@ -19,6 +19,13 @@ public struct TokenDigest: Hashable, Sendable {
   }
 }
 
+extension TokenDigest {
+  /// A new token, of 256 random bits.
+  static func drawToken(using generator: inout some RandomNumberGenerator) -> String {
+    "tern_" + (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }.hexadecimal
+  }
+}
+
 extension TokenDigest: CustomStringConvertible {
   /// The first 16 hexadecimal digits, by which an operator names a token.
   public var description: String { bytes.prefix(8).hexadecimal }

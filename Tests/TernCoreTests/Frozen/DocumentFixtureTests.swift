@@ -110,7 +110,7 @@ struct DocumentFixtureTests {
       .notFound,
       .methodNotAllowed,
       .malformed, .unsupportedVersion, .unsupportedMediaType, .tooLarge, .tooManySpaces,
-      .tooManyReplicas, .spaceFull, .readOnly,
+      .tooManyReplicas, .spaceFull, .spaceSuspended, .readOnly,
     ]
     let texts = """
       unavailable unauthorized forbidden sequence-gap sequence-conflict time-ahead \
@@ -118,7 +118,7 @@ struct DocumentFixtureTests {
       snapshot-incomplete snapshot-conflict snapshot-refused refill-needed state-superseded \
       not-found method-not-allowed \
       malformed unsupported-version unsupported-media-type too-large too-many-spaces \
-      too-many-replicas space-full read-only
+      too-many-replicas space-full space-suspended read-only
       """
     #expect(codes.map(\.rawValue) == texts.split(separator: " ").map(String.init))
   }

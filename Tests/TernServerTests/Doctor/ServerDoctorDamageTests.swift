@@ -2,8 +2,9 @@
 import Foundation
 import GRDB
 import Tern
-import TernServer
 import Testing
+
+@testable import TernServer
 
 /// Each test breaks one thing in a server's file, and sees that and nothing else.
 @Suite("Doctor: every kind of damage to a server's file")
@@ -28,7 +29,7 @@ struct ServerDoctorDamageTests {
       """, ["sqlite-integrity"]
     ),
     // A server's tables.
-    ("PRAGMA user_version = 7", ["newer-format"]),
+    ("PRAGMA user_version = \(ServerFile.formatVersion + 1)", ["newer-format"]),
     ("PRAGMA user_version = 3", ["server-format"]),
     ("PRAGMA user_version = 0", ["server-format"]),
     ("DROP TABLE mark", ["server-table"]),

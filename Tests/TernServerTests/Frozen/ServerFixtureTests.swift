@@ -17,6 +17,8 @@ struct ServerFixtureTests {
     case keptFive
     /// That of format 6.
     case keptSix
+    /// That of format 7.
+    case keptSeven
     /// What today's code makes in its place.
     case made
   }
@@ -27,9 +29,14 @@ struct ServerFixtureTests {
   }
   private static let five = kept("server-5.tern")
   private static let six = kept("server-6.tern")
+  private static let seven = kept("server-7.tern")
   private static let shed = SpaceName(stored: "shed")
   private static let annasToken =
     "tern_7fce8fe54eef4ccb2202dfc991634333f0cd07e8b2f993956d6cf05a39eb7d1b"
+  /// In the middle of the century.
+  private static let expiry: Int64 = 2_500_000_000_000
+  private static let expiringToken =
+    "tern_161e03c45f8dc366819933131bcfc38680d8e57a5a4e78ee59676f1ef5bf0aaf"
   private static let token = "tern_5af84745c544212be863a73cfb0d17566bfb77d8d9cb20efe303d621dfb697f5"
 
   /// Two spaces: one with a snapshot, operations before it trimmed, leases and an upload that did not
@@ -79,6 +86,11 @@ struct ServerFixtureTests {
     let base = try retaining.upload(SnapshotOffer(at: nil, of: [gil], isBase: true), to: shed)
     _ = try retaining.push([gil.write(), hal.write()], to: shed)
     try retaining.dropSnapshot(base, in: shed)
+    let lasting = try service.createToken(
+      for: shed, label: TokenLabel("key by the door"), expires: Date(milliseconds: expiry),
+      using: &generator)
+    #expect(lasting == expiringToken)
+    try service.asOperator.suspend(shed)
     try store.close()
   }
 
@@ -102,6 +114,7 @@ struct ServerFixtureTests {
     case .kept:
       try FileManager.default.copyItem(atPath: Self.kept("server.tern"), toPath: path)
     case .keptFive: try FileManager.default.copyItem(atPath: Self.five, toPath: path)
+    case .keptSeven: try FileManager.default.copyItem(atPath: Self.seven, toPath: path)
     case .keptSix: try FileManager.default.copyItem(atPath: Self.six, toPath: path)
     case .made: try Self.make(path)
     }
@@ -131,7 +144,8 @@ struct ServerFixtureTests {
           page.operations.first.map { Array($0.bytes[$0.bodyOffset...]) } == Array("two".utf8))
         #expect(refusal { _ = try service.pull(from: .home, after: nil) } != nil)
         if origin != .kept { try checkFive(service) }
-        if [.keptSix, .made].contains(origin) { try checkSix(service) }
+        if [.keptSix, .keptSeven, .made].contains(origin) { try checkSix(service) }
+        if [.keptSeven, .made].contains(origin) { try checkSeven(service) }
         try store.close()
       }
       let store = try openStore(path)
@@ -152,6 +166,15 @@ struct ServerFixtureTests {
       try expectHealthy(store)
       try store.close()
     }
+  }
+
+  /// What format 7 has more.
+  private func checkSeven(_ service: SpaceService) throws {
+    let record = try service.authorize(Self.expiringToken, for: Self.shed)
+    #expect(record.label?.text == "key by the door")
+    #expect(record.expires == Date(milliseconds: Self.expiry))
+    let began = Date(milliseconds: 1_700_000_000_000)
+    #expect(try service.store.summary(of: Self.shed).suspended == began)
   }
 
   /// What format 6 has more.
@@ -193,9 +216,9 @@ struct ServerFixtureTests {
       "made once, where TERN_MAKE_FIXTURES is set"))
   func `the file is made once`() throws {
     // Refuses to overwrite.
-    try #require(!FileManager.default.fileExists(atPath: Self.six))
+    try #require(!FileManager.default.fileExists(atPath: Self.seven))
     // Elsewhere, because a log and its index stay beside a file in WAL mode.
-    try withCopy(.made) { try FileManager.default.copyItem(atPath: $0, toPath: Self.six) }
+    try withCopy(.made) { try FileManager.default.copyItem(atPath: $0, toPath: Self.seven) }
   }
 }
 

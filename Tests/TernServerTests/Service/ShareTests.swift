@@ -63,6 +63,24 @@ struct ShareTests {
     #expect(try service.push(early, to: .home, by: ben).accepted == 1)
   }
 
+  @Test("members whom an app's authorizer names have shares too", arguments: StoreKind.allCases)
+  func withoutTokens(kind: StoreKind) throws {
+    let service = service(try kind.open(), operations: 100)
+    var (ada, bob) = (Author(1), Author(2))
+    try service.createSpace(.home)
+    try service.claim(ada.replica, by: anna, in: .home)
+    // Alone it may have all of it.
+    #expect(try service.push(ada.write(count: 60), to: .home, by: anna).accepted == 60)
+    try service.claim(bob.replica, by: ben, in: .home)
+    #expect(refuses(service, [ada.write()], by: anna))
+    #expect(try service.push(bob.write(count: 20), to: .home, by: ben).accepted == 20)
+    #expect(refuses(service, [bob.write()], by: ben))
+    // Banned, it leaves the other all that is left.
+    try service.ban(bob.replica, in: .home)
+    var eve = Author(3)
+    #expect(try service.push([eve.write()], to: .home, by: anna).accepted == 1)
+  }
+
   @Test("half of what is left, of bytes as they are stored", arguments: StoreKind.allCases)
   func bytes(kind: StoreKind) throws {
     let service = service(try kind.open(), bytes: 100_000)

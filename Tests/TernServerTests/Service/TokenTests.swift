@@ -54,21 +54,23 @@ struct TokenTests {
     let (anna, label) = (try MemberName("anna"), try TokenLabel("phone"))
     let old = try service.createToken(for: .home, of: anna, label: label, using: &generator)
     let expires = Date(milliseconds: test.clock.now + 9000)
-    let new = try service.rotateToken(
+    let new = try service.asOperator.rotateToken(
       TokenDigest(token: old), grace: .seconds(5), expires: expires, using: &generator)
     let record = try service.authorize(new, for: .home)
     #expect((record.member, record.label, record.expires) == (anna, label, expires))
     try service.authorize(old, for: .home)
     // A second rotation lengthens nothing.
     test.clock.now += 4000
-    _ = try service.rotateToken(TokenDigest(token: old), grace: .seconds(5), using: &generator)
+    _ = try service.asOperator.rotateToken(
+      TokenDigest(token: old), grace: .seconds(5), using: &generator)
     test.clock.now += 1000
     #expect(refusal { try service.authorize(old, for: .home) }?.code == .unauthorized)
     try service.authorize(new, for: .home)
     #expect(try service.revoke(old))
     #expect(
       refusal {
-        _ = try service.rotateToken(TokenDigest(token: old), grace: .zero, using: &generator)
+        _ = try service.asOperator.rotateToken(
+          TokenDigest(token: old), grace: .zero, using: &generator)
       }?.code == .notFound)
   }
 

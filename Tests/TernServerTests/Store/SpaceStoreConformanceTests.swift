@@ -52,7 +52,7 @@ struct SpaceStoreConformanceTests {
     (.emptiesAll, [.removeTrimmed]), (.countsNothingBack, [.untrim]), (.hidesOwn, [.reads]),
     (.mixesMarks, [.marks, .reads]), (.countsBanned, [.authors]), (.countsForAll, [.counted]),
     (.givesAllMembers, [.members]), (.findsAllTokens, [.several]), (.placesAbsent, [.places]),
-    (.expiresNothing, [.expiry]),
+    (.expiresNothing, [.replaced]), (.staysSuspended, [.suspension]),
   ]
 
   @Test func `every scenario is failed by a fault, and every fault fails one`() {

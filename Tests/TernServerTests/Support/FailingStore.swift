@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import GRDB
 import Synchronization
 import TernCore
@@ -137,6 +138,11 @@ final class FailingStore: SpaceStore {
     countRead()
     try note(.tokens)
     return try base.tokens(of: digests)
+  }
+  func replaceToken(
+    _ old: TokenDigest, expiring end: Date, by new: TokenRecord
+  ) throws -> Bool {
+    try base.replaceToken(old, expiring: end, by: new)
   }
   func removeToken(_ digest: TokenDigest) throws -> Bool { try base.removeToken(digest) }
 }

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import TernCore
 
 @testable import TernServer
@@ -43,7 +44,9 @@ final class FaultyStore: SpaceStore {
     case findsAllTokens
     /// It has positions of spaces that are not there.
     case placesAbsent
+    /// A token that gives way to another one stays for ever.
     case expiresNothing
+    case staysSuspended
     case hidesOwn, mixesMarks, countsBanned, countsForAll, givesAllMembers
   }
 
@@ -168,6 +171,12 @@ final class FaultyStore: SpaceStore {
     let tokens = base.tokens()
     return fault == .tokensUnordered
       ? tokens.sorted { $0.digest.description < $1.digest.description } : tokens
+  }
+
+  func replaceToken(
+    _ old: TokenDigest, expiring end: Date, by new: TokenRecord
+  ) -> Bool {
+    base.replaceToken(old, expiring: fault == .expiresNothing ? .distantFuture : end, by: new)
   }
 
   func removeToken(_ digest: TokenDigest) -> Bool { base.removeToken(digest) }

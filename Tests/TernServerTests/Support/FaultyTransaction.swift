@@ -53,16 +53,17 @@ final class FaultyTransaction: SpaceTransaction {
   func set(_ quota: SpaceQuota) throws {
     if fault != .keepsQuota || quota != SpaceQuota() { try base.set(quota) }
   }
+  var suspended: Date? { base.suspended }
   var deadlines: SpaceDeadlines { get throws { try base.deadlines } }
   func set(_ deadlines: SpaceDeadlines) throws {
     var known = deadlines
+    if fault == .staysSuspended {
+      known.suspended = try known.suspended ?? base.deadlines.suspended
+    }
     if fault == .keepsDeadlines { known.refill = try known.refill ?? base.deadlines.refill }
     try base.set(known)
   }
   func add(_ token: TokenRecord) throws { try base.add(token) }
-  func expire(_ token: TokenDigest, at time: Date) throws -> Bool {
-    fault == .expiresNothing ? true : try base.expire(token, at: time)
-  }
 }
 
 extension FaultyTransaction {
@@ -150,8 +151,8 @@ extension FaultyTransaction {
   func counted(of member: MemberName?) throws -> CountedOperations {
     fault == .countsForAll ? try base.counted : try base.counted(of: member)
   }
-  func members(atMost count: Int) throws -> Set<MemberName> {
-    try base.members(atMost: fault == .givesAllMembers ? .max : count)
+  func members(atMost count: Int, withClaims claims: Bool) throws -> Set<MemberName> {
+    try base.members(atMost: fault == .givesAllMembers ? .max : count, withClaims: claims)
   }
 }
 #endif

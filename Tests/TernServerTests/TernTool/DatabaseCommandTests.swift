@@ -95,10 +95,10 @@ struct DatabaseCommandTests {
     }
     let id = try TernProcess.run(["token", "list"] + data).output.prefix(16)
     #expect(try TernProcess.run(["token", "revoke", String(id)] + data).code == 0)
-    let began = ContinuousClock.now
-    for index in streams.indices { #expect(try await streams[index].next() == nil) }
-    // It takes two seconds at the most, and more on a busy machine; a sign of life comes after 15.
-    #expect(ContinuousClock.now - began < .seconds(10))
+    // Before the commands had run, there may have been signs of life.
+    for index in streams.indices {
+      while let event = try await streams[index].next() { #expect(event == ":") }
+    }
     for server in servers {
       server.process.terminate()
       #expect(server.process.wait() == 0)

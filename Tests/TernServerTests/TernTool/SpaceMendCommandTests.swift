@@ -3,7 +3,7 @@ import TernCore
 import TernServer
 import Testing
 
-@Suite("TernTool: tern space refill and restore")
+@Suite("TernTool: tern space refill, restore and suspend")
 struct SpaceMendCommandTests {
   private let folder: TemporaryFolder
   private let store: SQLiteSpaceStore
@@ -42,6 +42,36 @@ struct SpaceMendCommandTests {
     #expect(try offer() == nil)
     #expect(try tern("refill", "home", "--close").code == 0)
     #expect(try offer() == .refillNeeded)
+  }
+
+  @Test func `a space is suspended, is listed so, and resumed`() throws {
+    var ada = Author(1)
+    _ = ada.write(count: 3)
+    let new = ada.write()
+    #expect(try tern("suspend", "home").code == 0)
+    #expect(try tern("list").output.contains("home  3 operations, 0 tokens, suspended since 20"))
+    #expect(refusal { _ = try service.push([new], to: .home) }?.code == .spaceSuspended)
+    #expect(try tern("resume", "home").code == 0)
+    #expect(try service.push([new], to: .home).accepted == 1)
+    #expect(try !tern("list").output.contains("suspended"))
+    for word in ["suspend", "resume"] {
+      let absent = try tern(word, "other")
+      #expect(absent.code != 0 && absent.errors.contains("there is no space other"))
+    }
+  }
+
+  @Test func `who holds the horizon is told, and released`() throws {
+    let eve = Author(5).replica
+    _ = try service.pull(from: .home, after: service.end(), excluding: eve)
+    let told = try tern("horizon", "home").output
+    #expect(told.contains("ends at    3") && told.contains("trimmed    up to 3"))
+    #expect(told.contains("\(eve)  of nobody  has read up to 3  today"))
+    func release() throws -> Int32 {
+      try TernProcess.run(["replica", "release", "home", "\(eve)", "--data", data]).code
+    }
+    #expect(try release() == 0)
+    #expect(try !tern("horizon", "home").output.contains("\(eve)"))
+    #expect(try release() != 0)
   }
 
   @Test func `operations that were trimmed are back`() throws {

@@ -33,7 +33,8 @@ struct MemorySpace {
       trimmed: keeping.trimmed, snapshot: newest?.row,
       snapshotHeads: VersionVector((newest?.heads ?? [:]).mapValues(\.sequence)),
       refused: keeping.rows.filter { $0.refusal != nil }.map(\.touched).max(),
-      state: keeping.state, newestTime: heads.values.map(\.time).max() ?? .zero)
+      state: keeping.state, newestTime: heads.values.map(\.time).max() ?? .zero,
+      suspended: keeping.deadlines.suspended)
   }
 
   var usage: SpaceUsage {

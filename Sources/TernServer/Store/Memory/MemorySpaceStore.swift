@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import Synchronization
 import TernCore
 
@@ -142,6 +143,17 @@ public final class MemorySpaceStore: SpaceStore {
         ($0.created, $0.digest.description)
           < ($1.created, $1.digest.description)
       }
+    }
+  }
+
+  public func replaceToken(
+    _ old: TokenDigest, expiring end: Date, by new: TokenRecord
+  ) -> Bool {
+    contents.withLock { contents in
+      guard var record = contents.tokens[old] else { return false }
+      record.expires = record.expires.map { min($0, end) } ?? end
+      (contents.tokens[old], contents.tokens[new.digest]) = (record, new)
+      return true
     }
   }
 

@@ -54,6 +54,8 @@ final class MemorySpaceTransaction: SpaceTransaction {
 
   func heads() -> [ReplicaID: AuthorHead] { space?.heads ?? [:] }
 
+  var suspended: Date? { space?.keeping.deadlines.suspended }
+
   var usage: SpaceUsage { space?.usage ?? SpaceUsage() }
 
   func digests(of keys: [OperationKey]) -> [OperationKey: OperationDigest] {
@@ -107,14 +109,6 @@ final class MemorySpaceTransaction: SpaceTransaction {
 
   func add(_ token: TokenRecord) { writes.tokens.append(token) }
 
-  func expire(_ token: TokenDigest, at time: Date) -> Bool {
-    let own = (writes.tokens + known.values).first { $0.digest == token }
-    guard var record = own, record.space == writes.space else { return false }
-    record.expires = time
-    writes.tokens.append(record)
-    return true
-  }
-
   func authorRecords(of authors: Set<ReplicaID>) -> [ReplicaID: AuthorRecord] {
     keeping.authors.filter { authors.contains($0.key) }
   }
@@ -138,9 +132,11 @@ final class MemorySpaceTransaction: SpaceTransaction {
     return owned.keys.reduce(CountedOperations()) { $0 + (space?.counted[$1] ?? .init()) }
   }
 
-  func members(atMost count: Int) -> Set<MemberName> {
+  func members(atMost count: Int, withClaims claims: Bool) -> Set<MemberName> {
     let own = (writes.tokens + known.values).filter { $0.space == writes.space }
-    return Set(Set(own.compactMap(\.member)).sorted().prefix(count))
+    let claiming = keeping.authors.values.filter { claims && $0.bannedAfter == nil }
+    let all = own.compactMap(\.member) + claiming.compactMap(\.member)
+    return Set(Set(all).sorted().prefix(count))
   }
 }
 #endif

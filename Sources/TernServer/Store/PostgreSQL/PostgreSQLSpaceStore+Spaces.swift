@@ -27,7 +27,7 @@ extension PostgreSQLSpaceStore {
         snapshotHeads: VersionVector((held ?? [:]).mapValues(\.sequence)),
         refused: try StoredSnapshot.fetchRefused(db, schema, space: row.id),
         state: try StoredState.fetch(db, schema, space: row.id, head: row.position),
-        newestTime: newestTime)
+        newestTime: newestTime, suspended: row.suspended)
     }
   }
 
@@ -244,6 +244,31 @@ extension PostgreSQLSpaceStore {
     try run("\(selectTokens) ORDER BY token.created_ms, token.digest").map { TokenRecord($0) }
   }
 
+  public func replaceToken(
+    _ old: TokenDigest, expiring end: Date, by new: TokenRecord
+  ) throws -> Bool {
+    try write { db in
+      let known = PostgreSQLValue.bytes(old.bytes)
+      // Of NULL and a number, the number is the least.
+      guard
+        try db.change(
+          "UPDATE \(schema("token")) SET expires_ms = least(expires_ms, $1) WHERE digest = $2",
+          [.integer(end.milliseconds), known]
+        ).changed > 0
+      else { return false }
+      db.queue(
+        """
+        INSERT INTO \(schema("token")) (digest, space, created_ms, member, label, expires_ms)
+        SELECT $1, space, $2, $3, $4, $5 FROM \(schema("token")) WHERE digest = $6
+        """,
+        [
+          .bytes(new.digest.bytes), .integer(new.created.milliseconds), .text(new.member?.text),
+          .text(new.label?.text), .integer(new.expires?.milliseconds), known,
+        ])
+      return true
+    }
+  }
+
   public func removeToken(_ digest: TokenDigest) throws -> Bool {
     try write {
       try $0.change("DELETE FROM \(schema("token")) WHERE digest = $1", [.bytes(digest.bytes)])
@@ -258,16 +283,19 @@ private struct SpacePlace {
   let id: Int64
   let position: UInt64
   let trimmed: UInt64
+  let suspended: Date?
 
   static func fetch(
     _ db: PostgreSQLConnection, _ schema: PostgreSQLSchema, _ space: SpaceName
   ) throws -> SpacePlace? {
     try db.run(
-      "SELECT id, position, trimmed FROM \(schema("space")) WHERE name = $1", [.text(space.text)]
+      "SELECT id, position, trimmed, suspended_ms FROM \(schema("space")) WHERE name = $1",
+      [.text(space.text)]
     ).first.map {
       SpacePlace(
         id: $0.integer(0), position: try $0.position(1, of: "space"),
-        trimmed: try $0.position(2, of: "space"))
+        trimmed: try $0.position(2, of: "space"),
+        suspended: $0.isNull(3) ? nil : try $0.time(3, of: "space"))
     }
   }
 }

@@ -82,18 +82,22 @@ extension PostgreSQLSpaceTransaction {
       ).first!, from: 0)
   }
 
-  func members(atMost count: Int) throws -> Set<MemberName> {
-    if count == 2, facts != nil, let pairOfMembers { return pairOfMembers }
-    let select = selectMembers(atMost: count)
+  func members(atMost count: Int, withClaims claims: Bool) throws -> Set<MemberName> {
+    if count == 2, facts != nil, let pair = pairOfMembers?[claims] { return pair }
+    let select = selectMembers(atMost: count, withClaims: claims)
     return MemberName.all(in: try db.run(select.sql, select.values))
   }
 
-  func selectMembers(atMost count: Int) -> (sql: String, values: [PostgreSQLValue]) {
+  func selectMembers(atMost count: Int, withClaims claims: Bool) -> (
+    sql: String, values: [PostgreSQLValue]
+  ) {
     (
       """
-      SELECT DISTINCT member FROM \(schema("token")) WHERE space = $1 AND member IS NOT NULL
+      SELECT member FROM \(schema("token")) WHERE space = $1 AND member IS NOT NULL
+      UNION SELECT member FROM \(schema("author"))
+      WHERE $3 = 1 AND space = $1 AND member IS NOT NULL AND banned_after IS NULL
       ORDER BY member LIMIT $2
-      """, [key, .integer(count)]
+      """, [key, .integer(count), .integer(claims)]
     )
   }
 }

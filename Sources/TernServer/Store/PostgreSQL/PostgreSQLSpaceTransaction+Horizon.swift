@@ -77,7 +77,7 @@ extension PostgreSQLSpaceTransaction {
     get throws {
       if let facts { return facts.deadlines }
       let row = try db.run(
-        "SELECT refill_ms, untrimmed_ms FROM \(schema("space")) WHERE id = $1", [key]
+        "SELECT refill_ms, untrimmed_ms, suspended_ms FROM \(schema("space")) WHERE id = $1", [key]
       ).first!
       return try SpaceDeadlines(row, from: 0)
     }
@@ -85,9 +85,13 @@ extension PostgreSQLSpaceTransaction {
 
   func set(_ deadlines: SpaceDeadlines) throws {
     db.queue(
-      "UPDATE \(schema("space")) SET refill_ms = $2, untrimmed_ms = $3 WHERE id = $1",
+      """
+      UPDATE \(schema("space")) SET refill_ms = $2, untrimmed_ms = $3, suspended_ms = $4
+      WHERE id = $1
+      """,
       [
         key, .integer(deadlines.refill?.milliseconds), .integer(deadlines.trimming?.milliseconds),
+        .integer(deadlines.suspended?.milliseconds),
       ])
   }
 
@@ -164,7 +168,8 @@ extension SpaceDeadlines {
     func time(_ column: Int) throws -> Date? {
       row.isNull(column) ? nil : try row.time(column, of: "space")
     }
-    self.init(refill: try time(first), trimming: try time(first + 1))
+    self.init(
+      refill: try time(first), trimming: try time(first + 1), suspended: try time(first + 2))
   }
 }
 

@@ -10,10 +10,11 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
   let schema: PostgreSQLSchema
   let id: Int64
   private let isNew: Bool
+  let suspended: Date?
   /// What was read with the lock; no more what the rows say once something was written.
   private let read: (facts: PushFacts, writes: Int)?
-  /// Of the space's members, where a push asked for what goes with them.
-  var pairOfMembers: Set<MemberName>?
+  /// Of the space's members, with and without claims, where a push asked for what goes with them.
+  var pairOfMembers: [Bool: Set<MemberName>]?
 
   /// The lock is a statement of its own: one that waited for it and read other rows too would see
   /// those as they were before the wait.
@@ -46,6 +47,7 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
     read = try push.flatMap { push in try facts.map { (try PushFacts($0, of: push), db.writes) } }
     if let time = read?.facts.time { db.clock?.note(time) }
     position = try row.position(1, of: "space")
+    suspended = row.isNull(2) ? nil : try row.time(2, of: "space")
   }
 
   /// `nil` where another process has the lock, or there is no such space.
@@ -57,13 +59,14 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
     guard let row = try db.run(lock.sql + " SKIP LOCKED", lock.values).first else { return nil }
     id = row.integer(0)
     position = try row.position(1, of: "space")
+    suspended = row.isNull(2) ? nil : try row.time(2, of: "space")
   }
 
   private static func lock(_ space: SpaceName, _ schema: PostgreSQLSchema) -> (
     sql: String, values: [PostgreSQLValue]
   ) {
     (
-      "SELECT id, position FROM \(schema("space")) WHERE name = $1"
+      "SELECT id, position, suspended_ms FROM \(schema("space")) WHERE name = $1"
         + (Planted.isActive(.headUnlocked) ? "" : " FOR NO KEY UPDATE"), [.text(space.text)]
     )
   }
@@ -211,13 +214,6 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
         .text(token.member?.text), .text(token.label?.text),
         .integer(token.expires?.milliseconds),
       ])
-  }
-
-  func expire(_ token: TokenDigest, at time: Date) throws -> Bool {
-    try db.change(
-      "UPDATE \(schema("token")) SET expires_ms = $1 WHERE digest = $2 AND space = $3",
-      [.integer(time.milliseconds), .bytes(token.bytes), key]
-    ).changed > 0
   }
 }
 

@@ -61,7 +61,7 @@ struct PushFacts {
           WHERE stored.space = space.id AND key.author = pushed.author) END,
         (SELECT chain FROM \(schema("operation")) AS newest
           WHERE newest.space = space.id AND newest.position = space.position),
-        \(named(SpaceUsage.columns, "space")), refill_ms, untrimmed_ms, counted.*, \(DatabaseClock.now)
+        \(named(SpaceUsage.columns, "space")), refill_ms, untrimmed_ms, suspended_ms, counted.*, \(DatabaseClock.now)
       FROM space CROSS JOIN counted
       CROSS JOIN unnest($2::bytea[], $3::bigint[]) AS pushed (author, first)
       LEFT JOIN \(schema("head")) AS head
@@ -81,14 +81,14 @@ struct PushFacts {
     let first = rows[0]
     chain = first.bytes(14).map { ChainDigest(stored: $0) }
     deadlines = try SpaceDeadlines(first, from: 21)
-    (headCount, authorCount) = (Int(first.integer(23)), Int(first.integer(24)))
-    ownAuthorCount = Int(first.integer(25))
-    counted = try CountedOperations(first, from: 26)
+    (headCount, authorCount) = (Int(first.integer(24)), Int(first.integer(25)))
+    ownAuthorCount = Int(first.integer(26))
+    counted = try CountedOperations(first, from: 27)
     var usage = try SpaceUsage(first, from: 15, operations: counted.operations)
-    usage.banned = try CountedOperations(first, from: 28)
+    usage.banned = try CountedOperations(first, from: 29)
     self.usage = usage
-    ownCounted = try CountedOperations(first, from: 30)
-    time = first.integer(32)
+    ownCounted = try CountedOperations(first, from: 31)
+    time = first.integer(33)
     for index in 0..<rows.count {
       let row = rows[index]
       let author = try row.replica(0)

@@ -48,7 +48,7 @@ public final class SQLiteSpaceStore: SpaceStore {
         snapshotHeads: VersionVector((held ?? [:]).mapValues(\.sequence)),
         refused: try StoredSnapshot.fetchRefused(db, space: row.id),
         state: try StoredState.fetch(db, space: row.id, head: row.position),
-        newestTime: newestTime)
+        newestTime: newestTime, suspended: row.suspended)
     }
   }
 
@@ -186,6 +186,28 @@ extension SQLiteSpaceStore {
     try pool.read { db in
       try Row.fetchAll(db, sql: Self.selectTokens + " ORDER BY token.created_ms, token.digest")
         .map(TokenRecord.init)
+    }
+  }
+
+  public func replaceToken(
+    _ old: TokenDigest, expiring end: Date, by new: TokenRecord
+  ) throws -> Bool {
+    try pool.write { db in
+      let known = Data(old.bytes)
+      try db.execute(
+        sql: "UPDATE token SET expires_ms = min(ifnull(expires_ms, ?1), ?1) WHERE digest = ?2",
+        arguments: [end.milliseconds, known])
+      guard db.changesCount > 0 else { return false }
+      try db.execute(
+        sql: """
+          INSERT INTO token (digest, space, created_ms, member, label, expires_ms)
+          SELECT ?, space, ?, ?, ?, ? FROM token WHERE digest = ?
+          """,
+        arguments: [
+          Data(new.digest.bytes), new.created.milliseconds, new.member?.text, new.label?.text,
+          new.expires?.milliseconds, known,
+        ])
+      return true
     }
   }
 

@@ -73,14 +73,17 @@ extension SQLiteSpaceTransaction {
     return try CountedOperations.fetch(statement, [id, member?.text ?? "", member?.text])
   }
 
-  func members(atMost count: Int) throws -> Set<MemberName> {
+  func members(atMost count: Int, withClaims claims: Bool) throws -> Set<MemberName> {
     let statement = try db.cachedStatement(
       sql: """
-        SELECT DISTINCT member FROM token WHERE space = ? AND member IS NOT NULL
-        ORDER BY member LIMIT ?
+        SELECT DISTINCT member FROM token WHERE space = ?1 AND member IS NOT NULL
+        UNION SELECT DISTINCT member FROM author
+        WHERE ?3 AND space = ?1 AND member IS NOT NULL AND banned_after IS NULL
+        ORDER BY member LIMIT ?2
         """)
     return Set(
-      try String.fetchAll(statement, arguments: [id, count]).map { MemberName(stored: $0) })
+      try String.fetchAll(statement, arguments: [id, count, claims]).map { MemberName(stored: $0) }
+    )
   }
 }
 

@@ -73,7 +73,8 @@ extension SQLiteSpaceTransaction {
   var deadlines: SpaceDeadlines {
     get throws {
       let row = try Row.fetchOne(
-        db, sql: "SELECT refill_ms, untrimmed_ms FROM space WHERE id = ?", arguments: [id])
+        db, sql: "SELECT refill_ms, untrimmed_ms, suspended_ms FROM space WHERE id = ?",
+        arguments: [id])
       guard let row else { fatalError("a transaction has its space") }
       return try SpaceDeadlines(row)
     }
@@ -81,8 +82,11 @@ extension SQLiteSpaceTransaction {
 
   func set(_ deadlines: SpaceDeadlines) throws {
     try db.execute(
-      sql: "UPDATE space SET refill_ms = ?, untrimmed_ms = ? WHERE id = ?",
-      arguments: [deadlines.refill?.milliseconds, deadlines.trimming?.milliseconds, id])
+      sql: "UPDATE space SET refill_ms = ?, untrimmed_ms = ?, suspended_ms = ? WHERE id = ?",
+      arguments: [
+        deadlines.refill?.milliseconds, deadlines.trimming?.milliseconds,
+        deadlines.suspended?.milliseconds, id,
+      ])
   }
 }
 
@@ -142,7 +146,7 @@ extension SpaceDeadlines {
     func time(_ index: Int) throws -> Date? {
       row.hasNull(atIndex: index) ? nil : try row.time(index, of: "space")
     }
-    self.init(refill: try time(0), trimming: try time(1))
+    self.init(refill: try time(0), trimming: try time(1), suspended: try time(2))
   }
 }
 

@@ -12,15 +12,16 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
   /// The row of the space.
   var counts: SpaceCounts { SpaceCounts(db: db, id: id) }
   private let isNew: Bool
+  let suspended: Date?
 
   init(_ db: Database, space: SpaceName) throws {
     self.db = db
     if let row = try SpaceRow.fetch(db, name: space) {
-      (id, position, isNew) = (row.id, row.position, false)
+      (id, position, isNew, suspended) = (row.id, row.position, false, row.suspended)
     } else {
       try db.execute(
         sql: "INSERT INTO space (name, position) VALUES (?, 0)", arguments: [space.text])
-      (id, position, isNew) = (db.lastInsertedRowID, 0, true)
+      (id, position, isNew, suspended) = (db.lastInsertedRowID, 0, true, nil)
     }
   }
 
@@ -140,13 +141,6 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         Data(token.digest.bytes), id, token.created.milliseconds, token.member?.text,
         token.label?.text, token.expires?.milliseconds,
       ])
-  }
-
-  func expire(_ token: TokenDigest, at time: Date) throws -> Bool {
-    try db.execute(
-      sql: "UPDATE token SET expires_ms = ? WHERE digest = ? AND space = ?",
-      arguments: [time.milliseconds, Data(token.bytes), id])
-    return db.changesCount > 0
   }
 }
 

@@ -5,10 +5,10 @@ import TernDatabase
 /// What the first bytes of a data file tell, read without a statement, which could change the file.
 ///
 /// - Source: "Database File Format", https://www.sqlite.org/fileformat2.html, section 1.3.
-struct ServerFile {
+package struct ServerFile {
   /// "TSRV", in the file's application id.
   static let applicationID: Int32 = 0x5453_5256
-  static let formatVersion: Int32 = 7
+  package static let formatVersion: Int32 = 7
   /// Its snapshots have another heading than those before and after, under the same name.
   static let unreadableVersion: Int32 = 3
 

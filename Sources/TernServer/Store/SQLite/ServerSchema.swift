@@ -191,11 +191,12 @@ enum ServerSchema {
     ) STRICT, WITHOUT ROWID;
     """
 
-  /// What format 7 has more: until when a token opens its space, and what an operator calls it. The
-  /// tokens of before stay until they are revoked.
+  /// What format 7 has more: until when a token opens its space, and what an operator calls it; and
+  /// since when a space takes nothing. The tokens of before stay until they are revoked.
   private static let accessColumns = """
     ALTER TABLE token ADD COLUMN label TEXT;
     ALTER TABLE token ADD COLUMN expires_ms INTEGER;
+    ALTER TABLE space ADD COLUMN suspended_ms INTEGER;
     """
 
   /// Nothing was kept before. What was trimmed and still had its bytes is counted by maintenance.

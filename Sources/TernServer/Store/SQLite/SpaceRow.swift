@@ -8,14 +8,16 @@ struct SpaceRow {
   let id: Int64
   let position: UInt64
   let trimmed: UInt64
+  let suspended: Date?
 
   static func fetch(_ db: Database, name: SpaceName) throws -> SpaceRow? {
     let statement = try db.cachedStatement(
-      sql: "SELECT id, position, trimmed FROM space WHERE name = ?")
+      sql: "SELECT id, position, trimmed, suspended_ms FROM space WHERE name = ?")
     return try Row.fetchOne(statement, arguments: [name.text]).map {
       SpaceRow(
         id: $0[0], position: try $0.position(1, of: "space"),
-        trimmed: try $0.position(2, of: "space"))
+        trimmed: try $0.position(2, of: "space"),
+        suspended: $0.hasNull(atIndex: 3) ? nil : try $0.time(3, of: "space"))
     }
   }
 }

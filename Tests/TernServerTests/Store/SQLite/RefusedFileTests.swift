@@ -55,7 +55,8 @@ struct RefusedFileTests {
 
   @Test("a format that is newer, or that is not brought forward, is refused and untouched")
   func formats() throws {
-    for (version, code) in [(7, StoreError.Code.newerFormat), (3, .olderFormat)] {
+    let newer = Int(ServerFile.formatVersion) + 1
+    for (version, code) in [(newer, StoreError.Code.newerFormat), (3, .olderFormat)] {
       try setVersion(version)
       try expectRefusal(code)
     }
@@ -83,9 +84,12 @@ struct RefusedFileTests {
     try queue.close()
   }
 
-  /// Format 2 has no reports of states, no shares, no refusals, no deadlines and no members.
+  /// Format 2 has no reports of states, no shares, no refusals, no deadlines, no members and no
+  /// tokens that expire.
   private static let toFormat2 = """
     DROP TABLE state; DROP TABLE author; DROP INDEX token_space;
+    ALTER TABLE token DROP COLUMN label; ALTER TABLE token DROP COLUMN expires_ms;
+    ALTER TABLE space DROP COLUMN suspended_ms;
     ALTER TABLE token DROP COLUMN member; ALTER TABLE space DROP COLUMN quota_share;
     ALTER TABLE head DROP COLUMN operations; ALTER TABLE head DROP COLUMN bytes;
     ALTER TABLE space DROP COLUMN quota_authors; ALTER TABLE space DROP COLUMN bytes;

@@ -1,0 +1,84 @@
+#if Server
+import Foundation
+import TernCore
+
+/// What an operator does to spaces and tokens, durably. Any process that has the store open can,
+/// also beside a server that runs.
+public struct SpaceOperator: Sendable {
+  let service: SpaceService
+  var access: SpaceAccess { service.access }
+  var clock: ServerClock { service.clock }
+
+  /// Has a space take nothing from devices until ``resume(_:)``: no operations, snapshots or state
+  /// reports. A push that is under way commits before this returns, or is refused. Devices pull
+  /// what the space has, and keep what they write.
+  ///
+  /// - Throws: ``RemoteError`` with `not-found` where there is no such space; the store's errors.
+  public func suspend(_ space: SpaceName) throws {
+    try access.update(space) { space in
+      try space.ensureIsThere()
+      guard space.rows.suspended == nil else { return }
+      try setSuspended(space, clock.now)
+    }
+  }
+
+  /// Has a space take again what devices bring.
+  ///
+  /// - Throws: As ``suspend(_:)`` does.
+  public func resume(_ space: SpaceName) throws {
+    try access.update(space) { space in
+      try space.ensureIsThere()
+      try setSuspended(space, nil)
+    }
+  }
+
+  private func setSuspended(_ space: LockedSpace, _ time: Date?) throws {
+    var deadlines = try space.rows.deadlines
+    deadlines.suspended = time
+    try space.rows.set(deadlines)
+  }
+
+  /// Makes a token in place of another one, in one transaction: of the same space, member and
+  /// label. The other one expires.
+  ///
+  /// - Parameters:
+  ///   - old: any, also one that has expired.
+  ///   - grace: how much longer the old one opens the space, unless it expires before.
+  ///   - expires: as for ``SpaceService/createToken(for:of:label:expires:using:)``.
+  /// - Throws: ``RemoteError`` with `not-found` where there is no such token.
+  public func rotateToken(
+    _ old: TokenDigest, grace: Duration, expires: Date? = nil,
+    using generator: inout some RandomNumberGenerator
+  ) throws -> String {
+    let token = TokenDigest.drawToken(using: &generator)
+    let digest = TokenDigest(token: token)
+    guard let known = try service.store.token(old),
+      // It may have been revoked since, and then does not come back.
+      try service.store.replaceToken(
+        old, expiring: clock.now(after: grace),
+        by: TokenRecord(
+          digest: digest, space: known.space, member: known.member, label: known.label,
+          created: clock.now, expires: expires))
+    else {
+      throw RemoteError(.notFound, "there is no token \(old); see 'tern token list'")
+    }
+    return token
+  }
+}
+
+extension SpaceService {
+  /// What an operator does to spaces and tokens.
+  public var asOperator: SpaceOperator { SpaceOperator(service: self) }
+}
+
+extension LockedSpace {
+  /// - Throws: ``RemoteError`` with `space-suspended`.
+  func ensureTakes() throws {
+    guard rows.suspended != nil else { return }
+    throw RemoteError(
+      .spaceSuspended,
+      "the space is read-only: its operator suspended it; what was written waits on the device, and "
+        + "is taken when the operator resumes the space", now: clock.now)
+  }
+}
+#endif
