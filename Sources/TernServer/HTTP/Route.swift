@@ -5,7 +5,7 @@ import TernCore
 /// What a request asks for, by its method and path alone.
 enum Route: Hashable {
   case health
-  /// Whatever is asked of a space needs a token of that.
+  /// Whatever is asked of a space needs a grant of that.
   case space(Substring, SpaceRoute)
 
   /// - Throws: ``RemoteError`` with `not-found` or `method-not-allowed`.
@@ -31,7 +31,7 @@ enum Route: Hashable {
     let prefix = "/v1/spaces/"
     guard path.hasPrefix(prefix) else { return [:] }
     let parts = path.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
-    return SpaceRoute.all(at: parts.dropFirst()).mapValues { .space(parts[0], $0) }
+    return SpaceRoute.all(at: Array(parts.dropFirst())).mapValues { .space(parts[0], $0) }
   }
 }
 
@@ -41,6 +41,45 @@ enum SpaceRoute: Hashable {
   case completeSnapshot(id: Substring)
   case putSnapshotPart(id: Substring, index: Int)
   case snapshotPart(id: Substring, index: Int)
+
+  /// A line of the table.
+  struct Entry: Sendable {
+    let method: HTTPRequest.Method
+    /// The parts of the path behind the space's name; `*` is a value.
+    let path: [String]
+    /// `nil` where a value is none.
+    let route: @Sendable ([Substring]) -> SpaceRoute?
+
+    fileprivate init(
+      _ method: HTTPRequest.Method, _ path: String,
+      _ route: @escaping @Sendable ([Substring]) -> SpaceRoute?
+    ) {
+      self.method = method
+      self.path = path.split(separator: "/").map(String.init)
+      self.route = route
+    }
+
+    fileprivate func matches(_ parts: [Substring]) -> Bool {
+      parts.count == path.count && zip(path, parts).allSatisfy { $0 == "*" || $0 == $1 }
+    }
+  }
+
+  /// Every route there is: a request is looked up here, and a test asks for each without a grant.
+  static let table = [
+    Entry(.get, "") { _ in .greet },
+    Entry(.post, "operations") { _ in .push },
+    Entry(.get, "operations") { _ in .pull },
+    Entry(.get, "events") { _ in .events },
+    Entry(.put, "state") { _ in .reportState },
+    Entry(.post, "snapshots") { _ in .beginSnapshot },
+    Entry(.post, "snapshots/*") { .completeSnapshot(id: $0[1]) },
+    Entry(.put, "snapshots/*/parts/*") { parts in
+      Int(parts[3]).map { .putSnapshotPart(id: parts[1], index: $0) }
+    },
+    Entry(.get, "snapshots/*/parts/*") { parts in
+      Int(parts[3]).map { .snapshotPart(id: parts[1], index: $0) }
+    },
+  ]
 
   /// Whether it asks the space to take something, which a grant to read does not allow. How far a
   /// replica has read, and whose it is, belong to reading.
@@ -52,23 +91,10 @@ enum SpaceRoute: Hashable {
   }
 
   /// - Parameter parts: of the path, behind the space's name.
-  fileprivate static func all(at parts: ArraySlice<Substring>) -> [HTTPRequest.Method: SpaceRoute] {
-    let parts = Array(parts)
-    switch (parts.count, parts.first) {
-    case (0, _): return [.get: .greet]
-    case (1, "operations"): return [.get: .pull, .post: .push]
-    case (1, "events"): return [.get: .events]
-    case (1, "state"): return [.put: .reportState]
-    case (1, "snapshots"): return [.post: .beginSnapshot]
-    case (2, "snapshots"): return [.post: .completeSnapshot(id: parts[1])]
-    case (4, "snapshots") where parts[2] == "parts":
-      guard let index = Int(parts[3]) else { return [:] }
-      return [
-        .get: .snapshotPart(id: parts[1], index: index),
-        .put: .putSnapshotPart(id: parts[1], index: index),
-      ]
-    default: return [:]
-    }
+  fileprivate static func all(at parts: [Substring]) -> [HTTPRequest.Method: SpaceRoute] {
+    var routes: [HTTPRequest.Method: SpaceRoute] = [:]
+    for entry in table where entry.matches(parts) { routes[entry.method] = entry.route(parts) }
+    return routes
   }
 }
 #endif
