@@ -2,10 +2,12 @@
 import PackageDescription
 
 // `Server` brings the sync server and the `tern` command with their dependencies; without it a
-// dependent fetches GRDB alone. `PostgreSQL` lets the server keep its data there, by libpq.
+// dependent fetches GRDB alone. `PostgreSQL` lets the server keep its data there, by libpq. `JWT` has
+// it take JSON Web Tokens, by jwt-kit, which brings swift-crypto and swift-certificates.
 // `Telemetry` brings swift-log and swift-metrics for jobs. `Rehearsal` compiles in crash points and
 // planted bugs for the tests, which look at all that is told too.
 let server = TargetDependencyCondition.when(traits: ["Server"])
+let jwt = TargetDependencyCondition.when(traits: ["JWT"])
 let telemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
 
 // What the scripts build has no warnings.
@@ -48,10 +50,12 @@ let package = Package(
     .trait(
       name: "PostgreSQL", description: "A store of the sync server on PostgreSQL.",
       enabledTraits: ["Server"]),
+    .trait(
+      name: "JWT", description: "JSON Web Tokens at the sync server.", enabledTraits: ["Server"]),
     .trait(name: "Telemetry", description: "Jobs told to swift-log and swift-metrics."),
     .trait(
       name: "Rehearsal", description: "Crash points and planted bugs, for Tern's own tests.",
-      enabledTraits: ["Telemetry", "PostgreSQL"]),
+      enabledTraits: ["Telemetry", "PostgreSQL", "JWT"]),
   ],
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -61,6 +65,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
   ],
   targets: [
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
@@ -108,6 +113,7 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift", condition: server),
         .product(name: "Hummingbird", package: "hummingbird", condition: server),
         .product(name: "Tracing", package: "swift-distributed-tracing", condition: server),
+        .product(name: "JWTKit", package: "jwt-kit", condition: jwt),
       ],
       swiftSettings: strict),
     .target(
@@ -178,6 +184,7 @@ let package = Package(
         "Tern", "TernCore", "TernServer", "TernServerTesting", "TernTesting", "TernTool",
         .product(
           name: "InMemoryTracing", package: "swift-distributed-tracing", condition: server),
+        .product(name: "JWTKit", package: "jwt-kit", condition: jwt),
       ],
       exclude: ["Fixtures"],
       swiftSettings: testing),

@@ -70,6 +70,10 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "The most connections from one address. Behind a proxy, all come from one.")
   var connectionsPerAddress: Int?
 
+  #if JWT
+  @OptionGroup var jwt: JWTOptions
+  #endif
+
   func validate() throws {
     if let listenURL {
       guard options.isDatabase else {
@@ -144,6 +148,9 @@ struct ServeCommand: AsyncParsableCommand {
       disk: options.isDatabase ? .unlimited : .holding(options.data))
     if !options.isDatabase { try prepareDisk(service, logger) }
     var server = TernServerApplication(service: service, host: host, port: port, logger: logger)
+    #if JWT
+    if let authorizer = try await jwt.authorizer(service) { server.authorizer = authorizer }
+    #endif
     server.onListening = { [host] port in Self.tell("listening on", host, port) }
     if slowRequest > 0 { server.slowRequestTime = .milliseconds(slowRequest) }
     server.drainDelay = .seconds(drainDelay)

@@ -34,6 +34,8 @@ struct InjectionTests {
     "TernJobs/Files/FolderOwner": "the note of whose a folder is",
     "TernNetwork/Upload/BodySource+Copy": "a copy of a body",
     "TernNetwork/Upload/OpenFile": "a body that an app sends",
+    "TernServer/Access/JWTDenials": "an operator's list",
+    "TernServer/Access/JWTKeySource": "an issuer's keys",
     "TernServer/Store/SQLite/ServingLock": "a lock's",
     "TernServer/Store/PostgreSQL/PasswordFile": "a password",
     "TernTool/GivenSettings": "an operator's settings",

@@ -7,6 +7,8 @@ public struct Grant: Hashable, Sendable {
   /// By what the authorizer knows it again, a user's id for example, and never the secret itself.
   /// Requests under one id share the limits of a token.
   public let id: String
+  /// Which of several credentials of that id it is, where that matters; never the secret either.
+  public let credential: String?
   public let space: SpaceName
   /// Who it is: what the devices write is then theirs alone. `nil` names nobody.
   public let member: MemberName?
@@ -20,10 +22,11 @@ public struct Grant: Hashable, Sendable {
   let isOfToken: Bool
 
   public init(
-    id: String, space: SpaceName, member: MemberName? = nil, mayWrite: Bool = true,
-    expires: Date? = nil
+    id: String, credential: String? = nil, space: SpaceName, member: MemberName? = nil,
+    mayWrite: Bool = true, expires: Date? = nil
   ) {
     self.id = id
+    self.credential = credential
     self.space = space
     self.member = member
     self.mayWrite = mayWrite
@@ -33,7 +36,7 @@ public struct Grant: Hashable, Sendable {
   }
 
   package init(_ token: TokenRecord) {
-    id = token.digest.description
+    (id, credential) = (token.digest.description, nil)
     space = token.space
     member = token.member
     mayWrite = true

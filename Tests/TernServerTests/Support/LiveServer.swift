@@ -35,7 +35,7 @@ struct LiveServer {
     limits: ServerLimits = .init(), clock: HandClock = .init(),
     store: (any SpaceStore)? = nil, processor: ProcessorClock? = nil, isWatched: Bool = false,
     adminPort: Int = 0, drainDelay: Duration = .zero, streamDrainTime: Duration = .seconds(10),
-    jitter: Double? = nil, authorizer: ((SpaceService) -> any Authorizer)? = nil,
+    jitter: Double? = nil, authorizer: ((SpaceService) async throws -> any Authorizer)? = nil,
     logger: Logger? = nil, slowRequestTime: Duration? = nil, tracer: any Tracer = NoOpTracer(),
     _ body: (LiveServer) async throws -> Void
   ) async throws {
@@ -50,7 +50,7 @@ struct LiveServer {
     if let processor {
       server.processors = ProcessorAccounts(allowance: limits.processorPerToken, clock: processor)
     }
-    if let authorizer { server.authorizer = authorizer(service) }
+    if let authorizer { server.authorizer = try await authorizer(service) }
     server.heartbeat = heartbeat
     server.streamTimes = streams
     server.idleTimeout = idle
