@@ -112,6 +112,7 @@ let package = Package(
         .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
         .product(name: "GRDB", package: "GRDB.swift", condition: server),
         .product(name: "Hummingbird", package: "hummingbird", condition: server),
+        .product(name: "HummingbirdTLS", package: "hummingbird", condition: server),
         .product(name: "Tracing", package: "swift-distributed-tracing", condition: server),
         .product(name: "JWTKit", package: "jwt-kit", condition: jwt),
       ],

@@ -9,7 +9,8 @@ struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
     abstract: "Serve the spaces of a data file or database until SIGTERM or SIGINT.",
-    discussion: "It speaks plain HTTP. Put a proxy with TLS before it, or keep it on this machine. "
+    discussion: "It speaks TLS with a certificate of yours, or plain HTTP on this machine, where a "
+      + "proxy with TLS can stand before it. "
       + "Each option can also be given by a variable, such as TERN_ADMIN_PORT for --admin-port, or "
       + "in the file that --config names, which is a JSON object: {\"admin-port\": 9090}. The "
       + "command line counts before the environment, and that before the file.")
@@ -70,6 +71,8 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "The most connections from one address. Behind a proxy, all come from one.")
   var connectionsPerAddress: Int?
 
+  @OptionGroup var tls: TLSOptions
+
   #if JWT
   @OptionGroup var jwt: JWTOptions
   #endif
@@ -119,6 +122,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     CrashPoint.armFromEnvironment()
+    let files = try tls.files(host: host)
     // Any number of processes serve a database, and one a file.
     let lock = options.isDatabase ? nil : try ServingLock(dataPath: options.data)
     defer { lock?.release() }
@@ -151,13 +155,15 @@ struct ServeCommand: AsyncParsableCommand {
     #if JWT
     if let authorizer = try await jwt.authorizer(service) { server.authorizer = authorizer }
     #endif
-    server.onListening = { [host] port in Self.tell("listening on", host, port) }
+    server.tls = files
+    let scheme = files == nil ? "http" : "https"
+    server.onListening = { [host] port in Self.tell("listening on \(scheme)", host, port) }
     if slowRequest > 0 { server.slowRequestTime = .milliseconds(slowRequest) }
     server.drainDelay = .seconds(drainDelay)
     server.streamDrainTime = .seconds(streamDrainTime)
     if let adminPort {
       var admin = AdminListener(host: adminHost, port: adminPort)
-      admin.onListening = { [adminHost] port in Self.tell("metrics on", adminHost, port) }
+      admin.onListening = { [adminHost] port in Self.tell("metrics on http", adminHost, port) }
       server.admin = admin
     }
     try await server.run(until: [.sigterm, .sigint])
@@ -179,7 +185,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   private static func tell(_ what: String, _ host: String, _ port: Int) {
     let name = host.contains(":") ? "[\(host)]" : host
-    print("tern: \(what) http://\(name):\(port)")
+    print("tern: \(what)://\(name):\(port)")
     // Whoever started this waits for the line, and a pipe would keep it in a buffer.
     fflush(nil)
   }

@@ -6,6 +6,7 @@ import NIOCore
 import TernCore
 
 extension HTTPField.Name {
+  static let accelBuffering = Self("X-Accel-Buffering")!
   static let host = Self("Host")!
   static let ternCursor = Self("Tern-Cursor")!
   static let ternMore = Self("Tern-More")!

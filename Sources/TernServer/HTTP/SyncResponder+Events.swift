@@ -39,7 +39,11 @@ extension SyncResponder {
     }
     return Response(
       status: .ok,
-      headers: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: body)
+      headers: [
+        .contentType: "text/event-stream", .cacheControl: "no-store",
+        // Has nginx, and proxies that do likewise, pass each event on at once.
+        .accelBuffering: "no",
+      ], body: body)
   }
 
   /// Every wake that brings no news is written as a comment, which keeps the connection open. News

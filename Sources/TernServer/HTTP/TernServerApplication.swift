@@ -1,6 +1,7 @@
 #if Server
 import Hummingbird
 import HummingbirdCore
+import HummingbirdTLS
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -8,13 +9,15 @@ import TernCore
 import Tracing
 import UnixSignals
 
-/// The sync server: ``SpaceService`` over HTTP/1.1. TLS belongs to a proxy before it.
+/// The sync server: ``SpaceService`` over HTTP/1.1, with TLS or without.
 ///
 /// It is a `Service`: run it in a `ServiceGroup` of your own, or with ``run(until:)``.
 public struct TernServerApplication: Service {
   public var service: SpaceService
   /// Says who may use which space; tokens unless you say otherwise.
   public var authorizer: any Authorizer
+  /// Speaks TLS with these; `nil` is plain HTTP, for this machine alone or behind a proxy with TLS.
+  public var tls: TLSFiles?
   public var host: String
   /// 0 for a free port, which ``onListening`` is told.
   public var port: Int
@@ -48,6 +51,8 @@ public struct TernServerApplication: Service {
   var processors: ProcessorAccounts
   /// From 0 to 1. An injected default: who waits how long is no part of what a simulation decides.
   var random: @Sendable () -> Double = { .random(in: 0...1) }
+  /// How often the certificate's files are read again.
+  var certificateInterval = Duration.seconds(10)
   /// When open event streams are looked at.
   var streamTimes = PeriodicCheck.Times()
 
@@ -78,7 +83,7 @@ public struct TernServerApplication: Service {
   /// Serves until the task is cancelled or shut down gracefully. Then `/ready` fails, and after
   /// ``drainDelay`` event streams end, open requests are answered, and this returns.
   ///
-  /// - Throws: ``ListenError`` when the address can't be had.
+  /// - Throws: ``ListenError`` when the address can't be had; ``TLSFilesError``.
   public func run() async throws {
     var service = service
     service.makesSpaces = false
@@ -92,15 +97,18 @@ public struct TernServerApplication: Service {
       service: service, authorizer: authorizer, times: streamTimes, logger: logger)
     let statistics = StatisticsReader(
       service: service, queue: queue, metrics: metrics, repeats: admin != nil, logger: logger)
+    let certificate = try await queue.read { [tls] in try tls.map { try ServerCertificate($0) } }
     let ready = ReadyCheck()
     let group = ServiceGroup(
-      configuration: .init(services: services(maintenance, ready), logger: logger))
+      configuration: .init(
+        services: try services(maintenance, ready, certificate), logger: logger))
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       tasks.addTask { await maintenance.run() }
       tasks.addTask { await heads.run() }
       tasks.addTask { await relay.run() }
       tasks.addTask { await grants.run() }
       tasks.addTask { await statistics.run() }
+      if let certificate { tasks.addTask { await keepUp(certificate) } }
       if admin != nil {
         tasks.addTask { [queue, store = service.store] in
           await ready.run {
@@ -128,11 +136,14 @@ public struct TernServerApplication: Service {
   }
 
   /// The last ends first: whoever watches sees the end of the others.
-  private func services(_ maintenance: Maintenance, _ ready: ReadyCheck) -> [any Service] {
+  private func services(
+    _ maintenance: Maintenance, _ ready: ReadyCheck, _ certificate: ServerCertificate?
+  ) throws -> [any Service] {
     let connections = ConnectionBook(
       limit: service.limits.connections, limitPerAddress: service.limits.connectionsPerAddress)
     let devices = Listening(
-      base: application(maintenance, connections), host: host, port: port, options: "--")
+      base: try application(maintenance, connections, certificate), host: host, port: port,
+      options: "--")
     let drain = Drain(
       board: service.board, ready: ready, delay: drainDelay, streamTime: streamDrainTime,
       random: random)
@@ -147,9 +158,21 @@ public struct TernServerApplication: Service {
     return [watchers, devices, drain]
   }
 
+  /// Shows new files where they are put in place of the certificate's.
+  private func keepUp(_ certificate: ServerCertificate) async {
+    let failure: Logger.Message =
+      "the certificate can't be read again, and the one of before is shown"
+    await PeriodicCheck(
+      failure: failure, times: .init(interval: certificateInterval), logger: logger
+    ) {
+      try await queue.read { try certificate.reload() }
+    } onSilence: {
+    }.run()
+  }
+
   private func application(
-    _ maintenance: Maintenance, _ connections: ConnectionBook
-  ) -> Application<ObservedResponder> {
+    _ maintenance: Maintenance, _ connections: ConnectionBook, _ certificate: ServerCertificate?
+  ) throws -> Application<ObservedResponder> {
     // A body that is too late is refused first, where there is something left of it to read.
     let limits = service.limits
     let requestTime = limits.bodyTime + idleTimeout
@@ -162,12 +185,13 @@ public struct TernServerApplication: Service {
     let responder = SyncResponder(
       maintenance: maintenance, authorizer: authorizer, received: received, sent: sent,
       connections: connections, processors: processors, metrics: metrics, heartbeat: heartbeat)
+    let http = HTTPServerBuilder.http1(
+      configuration: .init(
+        additionalChannelHandlers: handlers(), idleTimeout: TimeAmount(idleTimeout)))
     return Application(
       responder: ObservedResponder(
         base: responder, slowRequestTime: slowRequestTime, tracer: tracer),
-      server: .http1(
-        configuration: .init(
-          additionalChannelHandlers: handlers(), idleTimeout: TimeAmount(idleTimeout))),
+      server: try certificate.map { try .tls(http, tlsConfiguration: $0.configuration) } ?? http,
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: port),
         availableConnectionsDelegate: MaximumAvailableConnections(limits.connections)),

@@ -36,7 +36,8 @@ struct LiveServer {
     store: (any SpaceStore)? = nil, processor: ProcessorClock? = nil, isWatched: Bool = false,
     adminPort: Int = 0, drainDelay: Duration = .zero, streamDrainTime: Duration = .seconds(10),
     jitter: Double? = nil, authorizer: ((SpaceService) async throws -> any Authorizer)? = nil,
-    logger: Logger? = nil, slowRequestTime: Duration? = nil, tracer: any Tracer = NoOpTracer(),
+    tls: TLSFiles? = nil, logger: Logger? = nil, slowRequestTime: Duration? = nil,
+    tracer: any Tracer = NoOpTracer(),
     _ body: (LiveServer) async throws -> Void
   ) async throws {
     var generator = SeededGenerator(state: 11)
@@ -53,6 +54,7 @@ struct LiveServer {
     if let authorizer { server.authorizer = try await authorizer(service) }
     server.heartbeat = heartbeat
     server.streamTimes = streams
+    (server.tls, server.certificateInterval) = (tls, .milliseconds(10))
     server.idleTimeout = idle
     server.maintenanceInterval = maintenance
     server.onListening = {

@@ -1,4 +1,4 @@
-#if JWT
+#if Server
 import Foundation
 import Testing
 
@@ -6,7 +6,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("TernTool: whom tern serve lets in", .timeLimit(.minutes(1)))
+@Suite("TernTool: whom tern serve lets in, and how", .timeLimit(.minutes(1)))
 struct ServeAccessTests {
   private let folder: TemporaryFolder
   private let serve: [String]
@@ -16,6 +16,38 @@ struct ServeAccessTests {
     serve = ["serve", "--data", folder.path("server.tern"), "--port", "0"]
   }
 
+  /// What it says once it listens.
+  private func line(_ more: [String]) throws -> String {
+    let process = try TernProcess(serve + more)
+    let line = process.line()
+    process.terminate()
+    #expect(process.wait() == 0)
+    return line
+  }
+
+  @Test func `plain HTTP for other machines has to be asked for`() throws {
+    for host in ["0.0.0.0", "::"] {
+      let refused = try TernProcess.run(serve + ["--host", host])
+      #expect(refused.code == 64 && refused.errors.contains("--plain-http"))
+      #expect(refused.errors.contains("--tls-certificate"))
+    }
+    #expect(!FileManager.default.fileExists(atPath: folder.path("server.tern")))
+    #expect(try line(["--host", "0.0.0.0", "--plain-http"]).contains("http://0.0.0.0:"))
+    #expect(try line(["--host", "localhost"]).contains("http://localhost:"))
+  }
+
+  @Test(
+    arguments: [
+      (["--tls-certificate", "c.pem"], "go together"), (["--tls-key", "k.pem"], "go together"),
+      (["--tls-certificate", "c.pem", "--tls-key", "k.pem"], "c.pem can't be read"),
+      (["--tls-certificate", "c.pem", "--tls-key", "k.pem", "--plain-http"], "exclude each other"),
+    ])
+  func `what doesn't fit is refused by name`(_ arguments: [String], _ told: String) throws {
+    let refused = try TernProcess.run(serve + arguments)
+    #expect(refused.code != 0 && refused.errors.contains(told), "\(refused.errors)")
+  }
+
+  #if JWT
   @Test(
     arguments: [
       (["--jwt-keys", "keys.json"], "--jwt-audience"), (["--jwt-audience", "tern"], "--jwt-keys"),
@@ -49,5 +81,6 @@ struct ServeAccessTests {
     process.terminate()
     #expect(process.wait() == 0)
   }
+  #endif
 }
 #endif
