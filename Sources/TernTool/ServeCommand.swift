@@ -177,9 +177,17 @@ struct ServeCommand: AsyncParsableCommand {
       return logger
     }
     return Logger(label: "tern") { _ in
-      JSONLogHandler(level: level, now: { Date() }) {
-        FileHandle.standardError.write(Data($0.utf8))
-      }
+      JSONLogHandler(level: level, now: { Date() }, Self.log)
+    }
+  }
+
+  /// Where nobody takes the log, the server goes on without it.
+  private static func log(_ line: String) {
+    var rest = Array(line.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+      guard count > 0 || errno == EINTR else { return }
+      rest = rest.dropFirst(max(0, count))
     }
   }
 

@@ -26,7 +26,7 @@ struct ServerReport: Sendable {
     text.add(.connections, connections.count)
     text.add(.connectionLimit, service.limits.connections)
     text.add(.bodyBytes, by: "direction", ["in": received.used, "out": sent.used])
-    text.add(.maintenanceAge, counts.maintained.map { metrics.now() - $0 })
+    text.add(.maintenanceAge, metrics.now() - counts.maintained)
     addStore(counts.statistics, to: &text)
     return text.text
   }

@@ -122,8 +122,8 @@ public struct TernServerApplication: Service {
   }
 
   /// Serves until one of `signals`. After ``drainDelay`` and ``streamDrainTime`` open requests have
-  /// 20 seconds, and what does not heed that they are over 10 more. After that the process traps, as
-  /// nothing is left to save: what was acknowledged is on the disk.
+  /// 20 seconds, and what does not heed that they are over 10 more. After that the process traps,
+  /// as nothing is left to save: what was acknowledged is on the disk.
   ///
   /// - Parameter signals: SIGTERM and SIGINT, unless you say others.
   public func run(until signals: [UnixSignal] = [.sigterm, .sigint]) async throws {

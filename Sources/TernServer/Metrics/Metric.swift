@@ -56,7 +56,7 @@ enum Metric: String, CaseIterable {
     case .connections: "Open connections of devices."
     case .connectionLimit: "The most connections of devices."
     case .bodyBytes: "Bytes of bodies in memory, by direction."
-    case .maintenanceAge: "Seconds since a round of maintenance ended."
+    case .maintenanceAge: "Seconds since a round of maintenance ended, or the server began."
     case .statisticsAge: "Seconds since the store's own numbers were read."
     case .spaces: "Spaces in the store."
     case .storedBytes: "Bytes that the spaces store, as their quotas count them."

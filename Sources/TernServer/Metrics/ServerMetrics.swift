@@ -17,18 +17,19 @@ final class ServerMetrics: Sendable {
     var pushes = 0
     var operations = 0
     var storeErrors = 0
-    /// When a round of maintenance ended.
-    var maintained: ContinuousClock.Instant?
+    /// When a round of maintenance ended, or the server began.
+    var maintained: ContinuousClock.Instant
     /// What the store said of itself last, and when.
     var statistics: (StoreStatistics, at: ContinuousClock.Instant)?
   }
 
   /// A clock that nobody sets.
   let now: @Sendable () -> ContinuousClock.Instant
-  private let state = Mutex(Counts())
+  private let state: Mutex<Counts>
 
   init(now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }) {
     self.now = now
+    state = Mutex(Counts(maintained: now()))
   }
 
   var counts: Counts { state.withLock { $0 } }

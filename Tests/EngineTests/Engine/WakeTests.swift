@@ -20,7 +20,8 @@ private final class MoodyRemote: Remote {
   private let streamBegan: AsyncStream<Void>.Continuation
 
   init(failing failure: (any Error)? = nil, endingStreamsBy end: RemoteError? = nil) {
-    (self.failure, self.end) = (Mutex(failure), end)
+    self.failure = Mutex(failure)
+    self.end = end
     (streams, streamBegan) = AsyncStream.makeStream()
   }
 

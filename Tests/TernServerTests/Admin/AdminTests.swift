@@ -98,6 +98,24 @@ struct AdminTests {
     }
   }
 
+  @Test(arguments: StoreKind.allCases)
+  func `what the store holds is told, and of a database how it stands`(kind: StoreKind) async throws
+  {
+    let opened = try kind.open()
+    try await LiveServer.run(store: opened.store, isWatched: true) { server async throws in
+      // It is read when the server begins.
+      while try await server.metric("tern_spaces") == nil { await Task.yield() }
+      let text = String(decoding: try await server.watch("/metrics").body, as: UTF8.self)
+      #expect(text.contains("\ntern_spaces 1\n") && text.contains("\ntern_stored_bytes 0\n"))
+      let isDatabase = kind == .postgreSQL || kind == .pgBouncer
+      for line in [
+        "tern_database_waits_for_standby 0", "tern_database_connections_limit 4",
+        "tern_database_oldest_snapshot_seconds ",
+      ] { #expect(text.contains("\n\(line)") == isDatabase, "\(line)") }
+    }
+    withExtendedLifetime(opened.examination) {}
+  }
+
   @Test func `an address that somebody has is named with the options to change`() async throws {
     try await LiveServer.run(isWatched: true) { server async throws in
       let port = try #require(server.adminPort)

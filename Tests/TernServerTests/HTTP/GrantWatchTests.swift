@@ -50,7 +50,7 @@ struct GrantWatchTests {
   func twoSeconds() async throws {
     let folder = try TemporaryFolder()
     let store = try openStore(folder.path("server.tern"))
-    try await LiveServer.run(streams: .init(), store: store) { server async throws in
+    try await LiveServer.run(store: store) { server async throws in
       var events = try await open(server)
       let other = try openStore(folder.path("server.tern"))
       let began = ContinuousClock.now
@@ -116,9 +116,9 @@ struct GrantWatchTests {
     let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
     let queue = StoreQueue(waitingPerSpace: 1)
     let heads = HeadReader(
-      service: service, queue: queue, times: .quick, metrics: ServerMetrics(), logger: logger)
+      service: service, queue: queue, times: .init(), metrics: ServerMetrics(), logger: logger)
     let watch = GrantWatch(
-      service: service, authorizer: TokenAuthorizer(service: service, queue: queue), times: .quick,
+      service: service, authorizer: TokenAuthorizer(service: service, queue: queue), times: .init(),
       logger: logger)
     store.fail([])
     try await heads.read()

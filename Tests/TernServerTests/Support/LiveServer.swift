@@ -31,7 +31,7 @@ struct LiveServer {
   ///   - jitter: in place of what is random, from 0 to 1.
   static func run(
     heartbeat: Duration = .seconds(15), idle: Duration = .seconds(75),
-    maintenance: Duration = .seconds(3600), streams: PeriodicCheck.Times = .quick,
+    maintenance: Duration = .seconds(3600), streams: PeriodicCheck.Times = .init(),
     limits: ServerLimits = .init(), clock: HandClock = .init(),
     store: (any SpaceStore)? = nil, processor: ProcessorClock? = nil, isWatched: Bool = false,
     adminPort: Int = 0, drainDelay: Duration = .zero, streamDrainTime: Duration = .seconds(10),
@@ -131,11 +131,6 @@ struct LiveServer {
     guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
     return Answer(status: response.statusCode, response: response, body: body)
   }
-}
-
-extension PeriodicCheck.Times {
-  /// So often that a test need not wait, and for ever in vain.
-  static let quick = PeriodicCheck.Times(interval: .milliseconds(10), patience: .seconds(3600))
 }
 
 struct Answer {
