@@ -75,6 +75,7 @@ let package = Package(
     .systemLibrary(name: "CPostgreSQL", providers: [.apt(["libpq-dev"])]),
     .target(name: "TernCore", dependencies: ["CZlib"], swiftSettings: hot),
     .target(name: "CTernSQLite"),
+    .target(name: "CTernAPI", exclude: ["openapi.json"]),
     .target(
       name: "TernDatabase",
       dependencies: [
@@ -108,7 +109,8 @@ let package = Package(
     .target(
       name: "TernServer",
       dependencies: [
-        "TernCore", "TernDatabase", .target(name: "CCrypto", condition: .when(platforms: [.linux])),
+        "TernCore", "TernDatabase", .target(name: "CTernAPI", condition: server),
+        .target(name: "CCrypto", condition: .when(platforms: [.linux])),
         .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
         .product(name: "GRDB", package: "GRDB.swift", condition: server),
         .product(name: "Hummingbird", package: "hummingbird", condition: server),

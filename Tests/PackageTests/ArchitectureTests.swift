@@ -47,7 +47,9 @@ struct ArchitectureTests {
   @Test(arguments: [page, "CONTRIBUTING.md"])
   func `every path that the page names is there`(_ page: String) throws {
     let folders = ["Sources", "Tests", "Benchmarks", "Examples"]
-    let files = folders.flatMap { Repository.files($0, withExtension: "swift") }
+    let files =
+      folders.flatMap { Repository.files($0, withExtension: "swift") }
+      + Repository.files("Sources", withExtension: "json")
     let path = #/(Sources|Tests|Benchmarks|Examples)\/[\w+\/.]*\w|[A-Z][\w+]*(\/[\w+]+)*\.swift/#
     var (lost, count) = ([String](), 0)
     for line in try Line.lines(of: page) {

@@ -86,6 +86,7 @@ extension Route {
   fileprivate var label: String {
     switch self {
     case .health: "health"
+    case .openAPI: "openapi"
     case .space(_, let route):
       switch route {
       case .greet: "greet"

@@ -25,38 +25,40 @@ extension Response {
 }
 
 extension RemoteError.Code {
+  /// How each is answered, but for `unavailable`, as which every other code is.
+  static let answers: [RemoteError.Code: (status: HTTPResponse.Status, title: String)] = [
+    .malformed: (.badRequest, "The request can't be read"),
+    .unsupportedVersion: (.badRequest, "The format is newer than the server"),
+    .unauthorized: (.unauthorized, "No valid token"),
+    .forbidden: (.forbidden, "Another space's token"),
+    .notFound: (.notFound, "Nothing here"),
+    .methodNotAllowed: (.methodNotAllowed, "Another method is needed"),
+    .sequenceGap: (.conflict, "A sequence number was skipped"),
+    .sequenceConflict: (.conflict, "Another operation has this number"),
+    .cursorUnknown: (.gone, "The cursor is of another history"),
+    .snapshotNeeded: (.gone, "A snapshot stands for these operations"),
+    .snapshotUnknown: (.notFound, "No such snapshot or part"),
+    .snapshotSuperseded: (.conflict, "The snapshot is not needed any more"),
+    .snapshotIncomplete: (.conflict, "The snapshot lacks something"),
+    .snapshotRefused: (.conflict, "The snapshot has other content than the space"),
+    .refillNeeded: (.conflict, "An operator has to ask for a base"),
+    .snapshotConflict: (.conflict, "Another part or operation has this number"),
+    .stateSuperseded: (.conflict, "The report is not of the newest position"),
+    .tooLarge: (.contentTooLarge, "Over a limit"),
+    .unsupportedMediaType: (.unsupportedMediaType, "Another content type is needed"),
+    .timeAhead: (.unprocessableContent, "The time is ahead of the server's"),
+    .timeNotIncreasing: (.unprocessableContent, "The time does not increase"),
+    .tooManySpaces: (.tooManyRequests, "Too many spaces"),
+    .tooManyReplicas: (.tooManyRequests, "Too many replicas"),
+    .authorClaimed: (.forbidden, "Another member's replica"),
+    .authorBanned: (.forbidden, "A banned replica"),
+    .spaceSuspended: (.forbidden, "The space is read-only"),
+    .readOnly: (.forbidden, "A credential that may only read"),
+    .spaceFull: (.init(code: 507), "The space is full"),
+  ]
+
   fileprivate var answer: (status: HTTPResponse.Status, title: String) {
-    switch self {
-    case .malformed: (.badRequest, "The request can't be read")
-    case .unsupportedVersion: (.badRequest, "The format is newer than the server")
-    case .unauthorized: (.unauthorized, "No valid token")
-    case .forbidden: (.forbidden, "Another space's token")
-    case .notFound: (.notFound, "Nothing here")
-    case .methodNotAllowed: (.methodNotAllowed, "Another method is needed")
-    case .sequenceGap: (.conflict, "A sequence number was skipped")
-    case .sequenceConflict: (.conflict, "Another operation has this number")
-    case .cursorUnknown: (.gone, "The cursor is of another history")
-    case .snapshotNeeded: (.gone, "A snapshot stands for these operations")
-    case .snapshotUnknown: (.notFound, "No such snapshot or part")
-    case .snapshotSuperseded: (.conflict, "The snapshot is not needed any more")
-    case .snapshotIncomplete: (.conflict, "The snapshot lacks something")
-    case .snapshotRefused: (.conflict, "The snapshot has other content than the space")
-    case .refillNeeded: (.conflict, "An operator has to ask for a base")
-    case .snapshotConflict: (.conflict, "Another part or operation has this number")
-    case .stateSuperseded: (.conflict, "The report is not of the newest position")
-    case .tooLarge: (.contentTooLarge, "Over a limit")
-    case .unsupportedMediaType: (.unsupportedMediaType, "Another content type is needed")
-    case .timeAhead: (.unprocessableContent, "The time is ahead of the server's")
-    case .timeNotIncreasing: (.unprocessableContent, "The time does not increase")
-    case .tooManySpaces: (.tooManyRequests, "Too many spaces")
-    case .tooManyReplicas: (.tooManyRequests, "Too many replicas")
-    case .authorClaimed: (.forbidden, "Another member's replica")
-    case .authorBanned: (.forbidden, "A banned replica")
-    case .spaceSuspended: (.forbidden, "The space is read-only")
-    case .readOnly: (.forbidden, "A credential that may only read")
-    case .spaceFull: (.init(code: 507), "The space is full")
-    default: (.serviceUnavailable, "Not at the moment")
-    }
+    Self.answers[self] ?? (.serviceUnavailable, "Not at the moment")
   }
 }
 #endif

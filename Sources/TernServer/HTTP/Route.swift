@@ -5,6 +5,7 @@ import TernCore
 /// What a request asks for, by its method and path alone.
 enum Route: Hashable {
   case health
+  case openAPI
   /// Whatever is asked of a space needs a grant of that.
   case space(Substring, SpaceRoute)
 
@@ -28,6 +29,7 @@ enum Route: Hashable {
 
   private static func routes(at path: String) -> [HTTPRequest.Method: Route] {
     if path == "/health" { return [.get: .health] }
+    if path == "/v1/openapi.json" { return [.get: .openAPI] }
     let prefix = "/v1/spaces/"
     guard path.hasPrefix(prefix) else { return [:] }
     let parts = path.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)

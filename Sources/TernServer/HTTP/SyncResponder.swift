@@ -100,6 +100,7 @@ struct SyncResponder: HTTPResponder {
     let route: SpaceRoute
     switch try Route(method: request.method, path: request.uri.path) {
     case .health: return Response(json: ["status": "ok"])
+    case .openAPI: return OpenAPIDocument.response
     case .space(let asked, let what): (name, route) = (asked, what)
     }
     // Before anything of it is looked at, whatever it is.

@@ -1,0 +1,13 @@
+#include "CTernAPI.h"
+
+// Swift has no way to do this but a resource bundle, or a literal that takes ten seconds to compile.
+// C23, and no compiler that we build with lacks it.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+static const unsigned char document[] = {
+#embed "openapi.json"
+};
+
+const unsigned char *tern_api_document(size_t *count) {
+  *count = sizeof document;
+  return document;
+}

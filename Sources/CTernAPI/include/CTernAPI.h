@@ -1,0 +1,12 @@
+#ifndef C_TERN_API_H
+#define C_TERN_API_H
+
+#include <stddef.h>
+
+/// The bytes of openapi.json, which the compiler embeds. They stay where they are for as long as the
+/// process runs.
+///
+/// @param count is set to how many there are.
+const unsigned char *tern_api_document(size_t *count);
+
+#endif
