@@ -50,20 +50,7 @@ enum Main {
       let path = arguments.count == 5 ? arguments[4] : nil
       measure(try bench.prepare(isSynced: isSynced, path: path, rows: BenchRow.make(rows)))
     #if PostgreSQL
-    case "push" where arguments.count == 5:
-      guard let spaces = Int(arguments[2]), let operations = Int(arguments[3]),
-        let seconds = Double(arguments[4])
-      else { return fail() }
-      try PushBench(
-        data: arguments[1], spaces: spaces, operationsPerPush: operations, seconds: seconds
-      ).run()
-    case "insert" where arguments.count == 4:
-      guard let operations = Int(arguments[2]), let seconds = Double(arguments[3]) else {
-        return fail()
-      }
-      try InsertFloor(
-        path: arguments[1], operationsPerTransaction: operations, seconds: seconds
-      ).run()
+    case "push", "insert": try StoreRate.run(arguments)
     #endif
     case "floor" where arguments.count == 5 && arguments[1] == "single":
       guard let rows = Int(arguments[3]), let step = SealFloor.Step(rawValue: arguments[2]) else {

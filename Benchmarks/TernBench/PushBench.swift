@@ -108,4 +108,23 @@ struct InsertFloor {
     print(String(format: "%.0f\t%d", Double(position) / -start.timeIntervalSinceNow, position))
   }
 }
+
+/// What `tern-bench push` and `tern-bench insert` run.
+enum StoreRate {
+  static func run(_ arguments: [String]) throws {
+    let numbers = arguments.dropFirst(2).map { Double($0) ?? 0 }
+    switch (arguments[0], numbers.count) {
+    case ("push", 3):
+      try PushBench(
+        data: arguments[1], spaces: Int(numbers[0]), operationsPerPush: Int(numbers[1]),
+        seconds: numbers[2]
+      ).run()
+    case ("insert", 2):
+      try InsertFloor(
+        path: arguments[1], operationsPerTransaction: Int(numbers[0]), seconds: numbers[1]
+      ).run()
+    default: fatalError("see tern-bench without arguments")
+    }
+  }
+}
 #endif

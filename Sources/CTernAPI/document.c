@@ -1,6 +1,6 @@
 #include "CTernAPI.h"
 
-// Swift has no way to do this but a resource bundle, or a literal that takes ten seconds to compile.
+// Swift has a resource bundle for this, or a literal that takes ten seconds to compile.
 // C23, and no compiler that we build with lacks it.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 static const unsigned char document[] = {

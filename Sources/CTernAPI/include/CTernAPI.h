@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/// The bytes of openapi.json, which the compiler embeds. They stay where they are for as long as the
-/// process runs.
+/// The bytes of openapi.json, which the compiler embeds. They stay where they are while the process
+/// runs.
 ///
 /// @param count is set to how many there are.
 const unsigned char *tern_api_document(size_t *count);

@@ -131,4 +131,14 @@ extension StoredSnapshot {
     name, cursor, position, is_base, is_complete, parts, bytes, touched_ms, refusal, schema
     """
 }
+
+extension AuthorHead {
+  /// The columns of a head, in the order in which stores read them.
+  static let columns = "sequence, time, continues, operations, bytes"
+}
+
+extension AuthorRecord {
+  /// The columns of a record, in the order in which stores read them.
+  static let columns = "member, brought_by, brought_first, brought_last, admitted, banned_after"
+}
 #endif

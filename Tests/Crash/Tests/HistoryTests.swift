@@ -47,7 +47,7 @@ struct HistoryTests {
 
   @Test(
     "INV-03: a COMMIT that was cancelled, and acknowledged, is found to be lost",
-    .enabled(if: Rehearsal.isLong))
+    .enabled(if: Rehearsal.isLong, "it takes half a minute: TERN_LONG"))
   func unclear() async throws {
     let outcome = try await history(seconds: 10, bug: .commitUnclear)
     #expect(outcome.code == 1)
@@ -56,7 +56,7 @@ struct HistoryTests {
 
   @Test(
     "INV-09: devices that hear of nothing but notifications end apart",
-    .enabled(if: Rehearsal.isLong))
+    .enabled(if: Rehearsal.isLong, "it takes half a minute: TERN_LONG"))
   func unread() async throws {
     let outcome = try await history(seconds: 10, bug: .headsUnread, bound: 15)
     #expect(outcome.code == 1)

@@ -85,7 +85,7 @@ struct BehindProxyTests {
       try await withNginx(before: server) { port in
         let proxied = LiveServer(
           service: server.service, port: port, token: server.token, group: server.group,
-          application: server.application)
+          application: server.application, adminPort: nil)
         var events = EventReader(proxied.request("/v1/spaces/home/events"))
         #expect(try await events.next()?.contains("id: 0") == true)
         var ada = Author(1)

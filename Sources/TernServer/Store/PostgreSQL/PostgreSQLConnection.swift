@@ -23,7 +23,7 @@ final class PostgreSQLConnection {
   /// What it said is no good for whoever takes it next.
   private var isSpent = false
   /// What leaves with the next statement.
-  private var queued: [Statement] = []
+  private var queued: [QueuedStatement] = []
   /// How many statements that write were given to it.
   private(set) var writes = 0
   /// A COMMIT may have reached the server.
@@ -111,7 +111,7 @@ final class PostgreSQLConnection {
   ///
   /// - Throws: ``PostgreSQLError`` of the first that failed; those after it did not run.
   func runAll(_ statements: [(sql: String, values: [PostgreSQLValue])]) throws -> [PostgreSQLRows] {
-    let all = queued + statements.map { Statement(sql: $0.sql, values: $0.values) }
+    let all = queued + statements.map { QueuedStatement(sql: $0.sql, values: $0.values) }
     queued = []
     return try Array(exchange(all).suffix(statements.count))
   }
@@ -128,7 +128,7 @@ final class PostgreSQLConnection {
   /// there.
   func queue(_ sql: String, _ values: [PostgreSQLValue] = []) {
     writes += 1
-    queued.append(Statement(sql: sql, values: values))
+    queued.append(QueuedStatement(sql: sql, values: values))
   }
 
   /// Commits, with what is queued. What came back with a warning is not known to be stored: so
@@ -186,13 +186,13 @@ final class PostgreSQLConnection {
 
   private static let commit = "COMMIT"
 
-  private struct Statement {
+  private struct QueuedStatement {
     let sql: String
     let values: [PostgreSQLValue]
   }
 
   /// A rehearsal sees each statement by itself, though they leave together otherwise.
-  private func exchange(_ statements: [Statement]) throws -> [PostgreSQLRows] {
+  private func exchange(_ statements: [QueuedStatement]) throws -> [PostgreSQLRows] {
     guard let probe else { return try answers(to: statements[...]) }
     return try statements.indices.flatMap { index in
       let sql = statements[index].sql
@@ -205,7 +205,7 @@ final class PostgreSQLConnection {
   }
 
   /// - Source: https://www.postgresql.org/docs/15/libpq-pipeline-mode.html
-  private func answers(to statements: ArraySlice<Statement>) throws -> [PostgreSQLRows] {
+  private func answers(to statements: ArraySlice<QueuedStatement>) throws -> [PostgreSQLRows] {
     roundTrips += 1
     // Whatever is lost from here on, it may have arrived.
     isCommitting = statements.last?.sql == Self.commit
@@ -256,7 +256,7 @@ final class PostgreSQLConnection {
     return PQgetResult(connection)
   }
 
-  private func send(_ statement: Statement) throws {
+  private func send(_ statement: QueuedStatement) throws {
     let values = statement.values
     let types = values.map(\.type)
     let lengths = values.map { Int32($0.bytes?.count ?? 0) }

@@ -84,20 +84,22 @@ extension PostgreSQLSpaceTransaction {
 
   func members(atMost count: Int, withClaims claims: Bool) throws -> Set<MemberName> {
     if count == 2, facts != nil, let pair = pairOfMembers?[claims] { return pair }
-    let select = selectMembers(atMost: count, withClaims: claims)
+    let select = schema.members(of: id, atMost: count, withClaims: claims)
     return MemberName.all(in: try db.run(select.sql, select.values))
   }
+}
 
-  func selectMembers(atMost count: Int, withClaims claims: Bool) -> (
+extension PostgreSQLSchema {
+  func members(of space: Int64, atMost count: Int, withClaims claims: Bool) -> (
     sql: String, values: [PostgreSQLValue]
   ) {
     (
       """
-      SELECT member FROM \(schema("token")) WHERE space = $1 AND member IS NOT NULL
-      UNION SELECT member FROM \(schema("author"))
+      SELECT member FROM \(self("token")) WHERE space = $1 AND member IS NOT NULL
+      UNION SELECT member FROM \(self("author"))
       WHERE $3 = 1 AND space = $1 AND member IS NOT NULL AND banned_after IS NULL
       ORDER BY member LIMIT $2
-      """, [key, .integer(count), .integer(claims)]
+      """, [.integer(space), .integer(count), .integer(claims)]
     )
   }
 }

@@ -11,7 +11,7 @@ extension PostgreSQLSpaceTransaction {
       """, values: [key]
     )
     // A push that asks for them asks for the members next: its space is nearly full.
-    let members = [false, true].map { selectMembers(atMost: 2, withClaims: $0) }
+    let members = [false, true].map { schema.members(of: id, atMost: 2, withClaims: $0) }
     let rows = try db.runAll([select] + (facts == nil ? [] : members))
     if rows.count > 1 {
       pairOfMembers = [false: MemberName.all(in: rows[1]), true: MemberName.all(in: rows[2])]

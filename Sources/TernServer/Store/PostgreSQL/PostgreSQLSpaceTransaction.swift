@@ -25,7 +25,7 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
     push: ForeseenPush? = nil
   ) throws {
     (self.db, self.schema) = (db, schema)
-    let lock = Self.lock(space, schema)
+    let lock = schema.lock(space)
     let asked = [lock] + (push.map { [PushFacts.statement(of: $0, in: space, schema)] } ?? [])
     let isLate = !Planted.isActive(.readBeforeLock)
     let first = try isLate ? db.runAll(asked) : db.runAll(asked.reversed()).reversed()
@@ -55,20 +55,11 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
     unlessLocked space: SpaceName, _ db: PostgreSQLConnection, _ schema: PostgreSQLSchema
   ) throws {
     (self.db, self.schema, isNew, read) = (db, schema, false, nil)
-    let lock = Self.lock(space, schema)
+    let lock = schema.lock(space)
     guard let row = try db.run(lock.sql + " SKIP LOCKED", lock.values).first else { return nil }
     id = row.integer(0)
     position = try row.position(1, of: "space")
     suspended = row.isNull(2) ? nil : try row.time(2, of: "space")
-  }
-
-  private static func lock(_ space: SpaceName, _ schema: PostgreSQLSchema) -> (
-    sql: String, values: [PostgreSQLValue]
-  ) {
-    (
-      "SELECT id, position, suspended_ms FROM \(schema("space")) WHERE name = $1"
-        + (Planted.isActive(.headUnlocked) ? "" : " FOR NO KEY UPDATE"), [.text(space.text)]
-    )
   }
 
   var key: PostgreSQLValue { .integer(id) }
@@ -214,6 +205,16 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
         .text(token.member?.text), .text(token.label?.text),
         .integer(token.expires?.milliseconds),
       ])
+  }
+}
+
+extension PostgreSQLSchema {
+  /// Locks a space's row, of which it gives what every transaction asks.
+  fileprivate func lock(_ space: SpaceName) -> (sql: String, values: [PostgreSQLValue]) {
+    (
+      "SELECT id, position, suspended_ms FROM \(self("space")) WHERE name = $1"
+        + (Planted.isActive(.headUnlocked) ? "" : " FOR NO KEY UPDATE"), [.text(space.text)]
+    )
   }
 }
 

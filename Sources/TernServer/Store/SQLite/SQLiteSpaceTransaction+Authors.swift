@@ -153,9 +153,6 @@ extension SQLiteSpaceStore {
 }
 
 extension AuthorRecord {
-  static let columns =
-    "member, brought_by, brought_first, brought_last, admitted, banned_after"
-
   fileprivate init(_ row: Row) throws {
     func sequence(_ index: Int) throws -> UInt64? {
       if row.hasNull(atIndex: index) { return nil }

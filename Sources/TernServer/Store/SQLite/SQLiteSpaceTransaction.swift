@@ -145,9 +145,6 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
 }
 
 extension AuthorHead {
-  /// The columns that ``init(_:)`` reads, in its order.
-  static let columns = "sequence, time, continues, operations, bytes"
-
   /// Also looks at the numbers that it leaves out, which a push is added to.
   init(_ row: Row) throws {
     _ = try row.number(3, .position, of: "head")

@@ -20,7 +20,7 @@ struct PostgreSQLHeadTests {
     service = SpaceService(store: try database.open(), clock: clock.clock)
     other = SpaceService(store: try database.open(), clock: clock.clock)
     reader = HeadReader(
-      service: service, queue: StoreQueue(waitingPerSpace: 10), times: .quick,
+      service: service, queue: StoreQueue(waitingPerSpace: 10), times: .init(),
       metrics: ServerMetrics(), logger: Logger(label: "test"))
   }
 

@@ -5,7 +5,6 @@ import Glibc
 import Darwin
 #endif
 import Foundation
-import Synchronization
 import TernCore
 
 /// The wall clock that a server goes by; a simulation has its own.
@@ -27,7 +26,7 @@ public struct ServerClock: Sendable {
 
   package var nowMilliseconds: Int64 { read().milliseconds }
 
-  fileprivate var uptimeMilliseconds: Int64 { readUptime?().milliseconds ?? nowMilliseconds }
+  var uptimeMilliseconds: Int64 { readUptime?().milliseconds ?? nowMilliseconds }
 
   func now(after time: Duration) -> Date {
     Date(milliseconds: nowMilliseconds + time.milliseconds)
@@ -38,10 +37,6 @@ public struct ServerClock: Sendable {
 
   /// In milliseconds, as whole numbers compare exactly; below 0 for what is to come.
   func age(of time: Date) -> Int64 { nowMilliseconds - time.milliseconds }
-
-  /// Whether a time is later than this clock can have written it down: it was ahead then, or
-  /// is behind now.
-  func isAhead(_ time: Date) -> Bool { -age(of: time) > Admission.toleranceMilliseconds }
 
   /// The same clock, so many milliseconds ahead.
   func ahead(by milliseconds: @escaping @Sendable () -> Int64) -> ServerClock {
@@ -60,33 +55,6 @@ public struct ServerClock: Sendable {
     var time = timespec()
     clock_gettime(clock, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-  }
-}
-
-/// Tells a clock that was ahead from one that is behind: a machine that begins with a wrong time is
-/// put right within the day.
-final class ClockWatch: Sendable {
-  private static let dayMilliseconds: Int64 = 86_400_000
-
-  /// How far the wall clock was from the other, and since when that is so.
-  private let pace = Mutex<(offset: Int64, since: Int64)?>(nil)
-
-  /// Whether nobody has set the clock for a day, as far as this was asked. What it says is ahead
-  /// was written down while it was ahead then, and counts as done now: nothing is that time's.
-  func isSteady(_ clock: ServerClock) -> Bool {
-    let uptime = clock.uptimeMilliseconds
-    let offset = clock.nowMilliseconds - uptime
-    return pace.withLock { pace in
-      guard let (known, since) = pace, since <= uptime,
-        abs(offset - known) <= Admission.toleranceMilliseconds
-      else {
-        pace = (offset, uptime)
-        return false
-      }
-      // It may drift.
-      pace = (offset, since)
-      return uptime - since >= Self.dayMilliseconds
-    }
   }
 }
 #endif
