@@ -109,6 +109,26 @@ struct HTTPRemoteTests {
     #expect(request.headers["Cache-Control"] == "no-cache")
   }
 
+  @Test(
+    "INV-03: a position that can't follow the one before ends the stream, so that the space is greeted",
+    arguments: [
+      (#"{"position":4,"check":"aa"}"#, [5]), (#"{"position":5,"check":"bb"}"#, [5]),
+      (#"{"position":5,"check":"aa"}"#, [5, 5, 7]), (#"{"position":5}"#, [5, 5, 7]),
+      (#"{"position":6,"check":"bb"}"#, [5, 6, 7]),
+    ] as [(String, [UInt64])])
+  func history(second: String, told: [UInt64]) async throws {
+    let (remote, _) = remote { _ in
+      let text = [#"{"position":5,"check":"aa"}"#, second, #"{"position":7,"check":"cc"}"#]
+        .map { "event: position\ndata: \($0)\n\n" }.joined()
+      return HTTPResponse(
+        status: 200, headers: ["Content-Type": "text/event-stream"],
+        body: HTTPBody(Array(text.utf8)))
+    }
+    var positions: [UInt64] = []
+    for try await position in remote.positions() { positions.append(position) }
+    #expect(positions == told)
+  }
+
   @Test("a server that sends its devices away says how long each is to wait")
   func reconnectionTime() async throws {
     let (remote, _) = remote { _ in
