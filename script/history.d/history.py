@@ -16,6 +16,7 @@ import time
 
 from processes import Database, Device, Haproxy, Pool, Server, Watcher, Way
 
+HEADS = "SELECT encode(author, 'hex'), sequence FROM tern.head"
 DEVICES = 12
 # How many milliseconds a device rests after each write.
 PAUSE = 150
@@ -31,6 +32,8 @@ class History:
         # What event streams told since the last failover: position and check.
         self.told = []
         self.told_count = self.lost = 0
+        # Whether what was acknowledged has to be there at the moment.
+        self.is_kept, self.compared = True, 0
         # The servers' to the database, and the standby's.
         self.way, self.link = Way(), Way()
 
@@ -77,10 +80,20 @@ class History:
             for number in range(DEVICES)]
         for device in self.devices:
             await device.start()
-        self.supervising = asyncio.create_task(self.supervise())
-        self.watching = [
-            asyncio.create_task(Watcher(f"http://127.0.0.1:{server.port}", token, self.note).run())
-            for server in self.servers]
+        self.watchers = [Watcher(f"http://127.0.0.1:{server.port}", token, self.note) for server in self.servers]
+        self.tasks = [asyncio.create_task(watcher.run()) for watcher in self.watchers]
+        self.tasks += [asyncio.create_task(self.supervise()), asyncio.create_task(self.compare())]
+
+    async def compare(self):
+        """What was acknowledged before one looks is there when one looks, or a device would bring it again unseen."""
+        while True:
+            await asyncio.sleep(0.3)
+            stored, database = self.stored(), self.primary
+            rows = await asyncio.to_thread(database.query, HEADS, False)
+            # In between, another database may have taken its place.
+            if rows is not None and self.is_kept and database is self.primary:
+                self.compared += 1
+                self.check_heads(stored, self.read_heads(rows), "while all goes on")
 
     async def supervise(self):
         """Starts again what ended by itself, as a server does that finds no database at its start."""
@@ -88,6 +101,9 @@ class History:
             await asyncio.sleep(0.5)
             for server in self.servers:
                 if not server.is_alive() and not server.is_down:
+                    # 1 is for a database that is not there at the start.
+                    if server.process.returncode != 1:
+                        self.violate(f"INV-09: a server ended with {server.process.returncode}: see {server.log.name}")
                     self.faults["start without a database"] += 1
                     server.start()
 
@@ -141,7 +157,7 @@ class History:
         self.primary.kill()
         self.primary.start()
         await self.primary.wait()
-        self.check_stored(stored, "after a crash of the database")
+        self.check_stored(stored, self.primary, "after a crash of the database")
 
     async def standby_away(self):
         """COMMITs wait for it; some are cancelled, which answers them with a warning."""
@@ -159,6 +175,10 @@ class History:
 
     async def failover(self, is_lossless):
         """The standby takes the primary's place, of which it lacks two seconds."""
+        if not is_lossless:
+            self.primary.query("ALTER SYSTEM RESET synchronous_standby_names")
+            self.primary.query("SELECT pg_reload_conf()")
+            self.is_kept = False
         self.link.close()
         await asyncio.sleep(2)
         if is_lossless:
@@ -171,7 +191,7 @@ class History:
         self.primary.kill()
         self.standby.query("SELECT pg_promote()")
         if is_lossless:
-            self.check_stored(stored, "after the failover to a synchronous standby")
+            self.check_stored(stored, self.standby, "after the failover to a synchronous standby")
             self.check_told(told, self.standby, "after the failover to a synchronous standby", may_lack=True)
         else:
             heads = self.heads(self.standby)
@@ -179,15 +199,22 @@ class History:
             # They bring it again, and then it is acknowledged anew.
             for device in self.devices:
                 device.stored.clear()
+            if self.lost == 0:
+                self.violate("the asynchronous standby lacked nothing, so that this shows nothing")
         self.told_count += len(self.told)
         self.told = []
         self.way.target, self.way.is_open = self.standby.port, True
         former = self.primary
-        self.primary, self.standby = self.standby, Database(self.folder, former.name + "-again")
+        self.primary, self.standby = self.standby, Database(self.folder, former.name + "again")
         self.link.target, self.link.is_open = self.primary.port, True
         await self.standby.follow(self.link)
         self.standby.start()
         await self.standby.wait()
+        self.is_kept = True
+        if is_lossless:
+            # From now on COMMITs wait for the next one.
+            self.primary.query(f"ALTER SYSTEM SET synchronous_standby_names = '{self.standby.name}'")
+            self.primary.query("SELECT pg_reload_conf()")
 
     # Checks
 
@@ -199,12 +226,16 @@ class History:
         return stored
 
     def heads(self, database):
-        rows = database.query("SELECT encode(author, 'hex'), sequence FROM tern.head").splitlines()
-        return {author: int(sequence) for author, sequence in (row.split("|") for row in rows)}
+        return self.read_heads(database.query(HEADS))
 
-    def check_stored(self, stored, when):
-        database = self.primary if self.primary.process.poll() is None else self.standby
-        heads = self.heads(database)
+    @staticmethod
+    def read_heads(rows):
+        return {author: int(sequence) for author, sequence in (row.split("|") for row in rows.splitlines())}
+
+    def check_stored(self, stored, database, when):
+        self.check_heads(stored, self.heads(database), when)
+
+    def check_heads(self, stored, heads, when):
         for replica, last in stored.items():
             if heads.get(replica, 0) < last:
                 self.violate(f"INV-03: {when} operation {last} of {replica} is acknowledged and gone")
@@ -287,21 +318,25 @@ class History:
         operations = self.check_log()
         self.told_count += len(self.told)
         self.check_told(list(self.told), self.primary, "at the end")
+        self.check_stored(self.stored(), self.primary, "at the end")
+        for watcher in self.watchers:
+            if not watcher.count:
+                self.violate(f"no event of {watcher.url} was read, so that this shows nothing")
         for device in self.devices:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await device.end()
+            status = await device.end()
+            if status != 0:
+                self.violate(f"INV-09: {device.name} ended with {status}: see {device.log.name}")
         rows = self.check_tables()
         faults = ", ".join(f"{count} {name}" for name, count in sorted(self.faults.items()))
         print(f"faults: {faults}, and a failover to a synchronous and to an asynchronous standby")
         print(
             f"history: seed {self.seed}, {self.seconds:.0f} s, {operations} operations, {rows} rows on each of {DEVICES} "
-            f"devices, {self.told_count} events; {self.lost} acknowledged operations lost by the asynchronous standby and "
+            f"devices, {self.told_count} events, {self.compared} looks; {self.lost} acknowledged operations lost by the asynchronous standby and "
             f"brought again; equal after {'never' if took is None else f'{took:.1f} s'}; {len(self.violations)} violations")
 
     async def end(self):
-        for task in [*getattr(self, "watching", []), getattr(self, "supervising", None)]:
-            if task:
-                task.cancel()
+        for task in getattr(self, "tasks", []):
+            task.cancel()
         for device in getattr(self, "devices", []):
             if device.process and device.process.returncode is None:
                 device.process.kill()

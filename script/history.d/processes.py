@@ -259,14 +259,17 @@ class Device:
 
     async def end(self):
         self.process.stdin.close()
-        return await asyncio.wait_for(self.process.wait(), 30)
+        try:
+            return await asyncio.wait_for(self.process.wait(), 30)
+        except asyncio.TimeoutError:
+            return "nothing, for 30 s"
 
 
 class Watcher:
     """Reads the event stream of one server, and notes each position with its check."""
 
     def __init__(self, url, token, note):
-        self.url, self.token, self.note = url, token, note
+        self.url, self.token, self.note, self.count = url, token, note, 0
 
     async def run(self):
         while True:
@@ -281,4 +284,5 @@ class Watcher:
             for line in answer:
                 if line.startswith(b"data: "):
                     event = json.loads(line[6:])
+                    self.count += 1
                     self.note(event["position"], event.get("check"))

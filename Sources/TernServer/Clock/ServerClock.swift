@@ -38,10 +38,9 @@ public struct ServerClock: Sendable {
   /// In milliseconds, as whole numbers compare exactly; below 0 for what is to come.
   func age(of time: Date) -> Int64 { nowMilliseconds - time.milliseconds }
 
-  /// The same clock, so many milliseconds ahead.
-  func ahead(by milliseconds: @escaping @Sendable () -> Int64) -> ServerClock {
-    ServerClock(
-      { Date(milliseconds: nowMilliseconds + milliseconds()) }, uptime: readUptime)
+  /// A clock that goes by this one's uptime.
+  func showing(_ milliseconds: @escaping @Sendable (_ uptime: Int64) -> Int64) -> ServerClock {
+    ServerClock({ Date(milliseconds: milliseconds(uptimeMilliseconds)) }, uptime: readUptime)
   }
 
   /// The machine's clock.

@@ -34,6 +34,8 @@ struct AnnouncementRelay: Sendable {
   private func tell() async {
     for await _ in service.moved.wakes {
       let spaces = service.moved.take()
+      // A wake can be for what the one before has taken.
+      guard !spaces.isEmpty else { continue }
       do {
         try await heads.queue.read { try service.store.announce(spaces) }
       } catch {

@@ -11,7 +11,7 @@ struct HeadReader: Sendable {
   let times: PeriodicCheck.Times
   let metrics: ServerMetrics
   let logger: Logger
-  private let timeline = SeenTimeline()
+  private let timeline: SeenTimeline
 
   init(
     service: SpaceService, queue: StoreQueue, times: PeriodicCheck.Times, metrics: ServerMetrics,
@@ -19,6 +19,7 @@ struct HeadReader: Sendable {
   ) {
     (self.service, self.queue, self.times) = (service, queue, times)
     (self.metrics, self.logger) = (metrics, logger)
+    timeline = SeenTimeline(service.store.timeline)
   }
 
   /// Returns when its task is cancelled.
@@ -39,7 +40,7 @@ struct HeadReader: Sendable {
 
   /// - Parameter moved: those that are looked at; `nil` for all.
   func read(_ moved: Set<SpaceName>? = nil) async throws {
-    let streams = service.board.streams.filter { moved?.contains($0.space) ?? true }
+    let streams = service.board.streams(of: moved)
     guard !streams.isEmpty, moved != nil || !Planted.isActive(.headsUnread) else { return }
     let spaces = Array(Set(streams.map(\.space)))
     let heads = try await queue.read { try service.store.heads(of: spaces) }
@@ -70,12 +71,14 @@ struct HeadReader: Sendable {
 
 /// The timeline that was seen last.
 private final class SeenTimeline: Sendable {
-  private let seen = Mutex<UInt64?>(nil)
+  private let seen: Mutex<UInt64>
+
+  init(_ timeline: UInt64) { seen = Mutex(timeline) }
 
   func hasChanged(to timeline: UInt64) -> Bool {
     seen.withLock { seen in
       defer { seen = timeline }
-      return seen != nil && seen != timeline
+      return seen != timeline
     }
   }
 }

@@ -66,16 +66,25 @@ final class HeadBoard: Sendable {
   }
 
   /// Who listens to which space, and what it was told last: before what is read after this.
-  var streams: [(space: SpaceName, listener: HeadListener, told: SpaceHead)] {
-    let all = listeners.withLock { $0.spaces }
-    return all.flatMap { space, listeners in
-      listeners.map { (space, $0, $0.told) }
+  var streams: [(space: SpaceName, listener: HeadListener, told: SpaceHead)] { streams(of: nil) }
+
+  /// - Parameter spaces: `nil` for all.
+  func streams(of spaces: Set<SpaceName>?) -> [(
+    space: SpaceName, listener: HeadListener, told: SpaceHead
+  )] {
+    let found = listeners.withLock { listeners in
+      guard let spaces else { return Array(listeners.spaces) }
+      return spaces.compactMap { space in listeners.spaces[space].map { (space, $0) } }
     }
+    return found.flatMap { space, listeners in listeners.map { (space, $0, $0.told) } }
   }
 
   /// Ends all streams.
   func finishAll() {
-    for stream in streams { stream.listener.finish() }
+    // Each is to wait another while before it listens again, five seconds at most.
+    for (number, stream) in streams.enumerated() {
+      stream.listener.finish(returnDelay: .milliseconds(100 * (1 + number % 50)))
+    }
   }
 
   /// Ends the streams of a space.

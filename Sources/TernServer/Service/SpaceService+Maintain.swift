@@ -6,19 +6,38 @@ extension SpaceService {
   /// trims what a snapshot stands for and every reader has, and removes the bytes of all that.
   ///
   /// To be called for every space now and then, an hour apart or so, as ``TernServerApplication``
-  /// does; a space where nobody does is never trimmed but after an upload. Where another process is
-  /// at the space, it does nothing: that one's turn, or the next, brings the same.
+  /// does; a space where nobody does is never trimmed but after an upload.
   /// - Returns: whether there is more to remove, so that it should be called again.
   public func maintain(_ space: SpaceName) throws -> Bool {
-    let done = try access.updateUnlessLocked(space) { locked in
-      try locked.ensureRoom()
-      // Under the space's lock, as what is written at once is.
-      let noted = leases.waiting(in: space)
-      return (noted: noted, hasMore: try locked.upkeep.run(noted))
+    try SpaceMaintenance(service: self).run(space)
+  }
+}
+
+/// What a space's maintenance writes in one transaction, and then lets go of in memory.
+struct SpaceMaintenance {
+  let service: SpaceService
+
+  /// - Returns: whether there is more to remove.
+  func run(_ space: SpaceName) throws -> Bool {
+    let (noted, hasMore) = try service.access.update(space) { try write($0) }
+    service.leases.remove(noted, in: space)
+    return hasMore
+  }
+
+  /// The same unless another process is at the space: then `nil`.
+  func runUnlessLocked(_ space: SpaceName) throws -> Bool? {
+    guard let done = try service.access.updateUnlessLocked(space, { try write($0) }) else {
+      return nil
     }
-    guard let done else { return false }
-    leases.remove(done.noted, in: space)
+    service.leases.remove(done.noted, in: space)
     return done.hasMore
+  }
+
+  private func write(_ space: LockedSpace) throws -> (noted: [ReplicaID: Lease], hasMore: Bool) {
+    try space.ensureRoom()
+    // Under the space's lock, as what is written at once is.
+    let noted = service.leases.waiting(in: space.name)
+    return (noted, try space.upkeep.run(noted))
   }
 }
 #endif

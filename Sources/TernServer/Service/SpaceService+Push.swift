@@ -29,6 +29,8 @@ extension SpaceService {
     var grown: SpaceHead?
     let receipt = try PushReceipt.acknowledging(pushed.count, now) {
       try access.update(space, foreseeing: ForeseenPush(pushed.map(\.key), by: member)) { space in
+        // The store may run this again.
+        grown = nil
         try space.ensureRoom()
         let rows = space.rows
         var admission = try space.admission(of: pushed, by: member, now: now)

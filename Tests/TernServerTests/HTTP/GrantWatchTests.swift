@@ -70,6 +70,7 @@ struct GrantWatchTests {
       var events = try await open(server)
       let began = ContinuousClock.now
       store.fail(isTokens ? [.tokens] : [.heads])
+      #expect(try await events.next()?.hasPrefix("retry: ") == true)
       #expect(try await events.next() == nil)
       #expect(ContinuousClock.now - began >= .milliseconds(150))
     }
@@ -95,6 +96,7 @@ struct GrantWatchTests {
       Silent(tokens: TokenAuthorizer(service: $0))
     } _: { server async throws in
       var events = try await open(server)
+      #expect(try await events.next()?.hasPrefix("retry: ") == true)
       #expect(try await events.next() == nil)
     }
   }

@@ -17,6 +17,8 @@ final class PostgreSQLAnnouncements: Sendable {
   private let address: String
   private let password: PasswordFile?
   private let patience: Duration
+  /// Told the timeline of each connection.
+  private let note: @Sendable (UInt64) throws -> Void
   /// Used by one thread at a time, and by none while it is opened.
   private let connection = Mutex<Held>(.init())
 
@@ -28,8 +30,10 @@ final class PostgreSQLAnnouncements: Sendable {
   ///   for a transaction.
   init(
     _ address: String, password: PasswordFile?, schema: String, patience: Duration,
-    using generator: inout some RandomNumberGenerator
+    using generator: inout some RandomNumberGenerator,
+    noting note: @escaping @Sendable (UInt64) throws -> Void
   ) {
+    self.note = note
     (self.address, self.password) = (address, password)
     self.patience = patience
     // A channel's name has 63 bytes at the most, and so has a schema's.
@@ -85,7 +89,7 @@ final class PostgreSQLAnnouncements: Sendable {
   private func connect() throws -> PostgreSQLConnection {
     let connection = try PostgreSQLConnection(
       address, password: password?.read(), patience: patience)
-    _ = try PostgreSQLStanding(connection).check()
+    try note(PostgreSQLStanding(connection).check())
     _ = try connection.run("LISTEN \(channel)")
     return connection
   }

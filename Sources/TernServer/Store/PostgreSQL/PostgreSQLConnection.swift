@@ -156,7 +156,8 @@ final class PostgreSQLConnection {
   /// it lets go.
   func rollBack() {
     queued = []
-    guard PQtransactionStatus(connection) != PQTRANS_IDLE else { return }
+    // Whoever gave up waiting for an answer does not wait for another one behind it.
+    guard !hasGivenUp, PQtransactionStatus(connection) != PQTRANS_IDLE else { return }
     // The error before it is the one that counts.
     _ = try? run("ROLLBACK")
   }

@@ -7,6 +7,12 @@ struct PostgreSQLStanding {
 
   init(_ connection: PostgreSQLConnection) { self.connection = connection }
 
+  /// The timeline on which a primary writes, in SQL.
+  static let timeline = """
+    CASE WHEN NOT pg_is_in_recovery() THEN
+      ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END
+    """
+
   /// - Returns: the timeline on which the server writes: each promotion, and each restoration to a
   ///   point in time, begins a later one.
   /// - Throws: ``StoreError``, ``PostgreSQLError``.
@@ -18,8 +24,7 @@ struct PostgreSQLStanding {
         (current_setting('default_transaction_read_only') = 'on')::int::bigint,
         (current_setting('fsync') = 'off')::int::bigint,
         (current_setting('synchronous_commit') = 'off')::int::bigint,
-        \(DatabaseClock.now), CASE WHEN NOT pg_is_in_recovery() THEN
-          ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END
+        \(DatabaseClock.now), \(Self.timeline)
       """
     ).first!
     guard row.integer(0) >= 150_000 else {

@@ -16,6 +16,8 @@ final class PostgreSQLPool: @unchecked Sendable {
   private var busy: [PostgreSQLConnection] = []
   private var left: Int
   private var isClosed = false
+  /// Connections of an older one are to a server that is the primary no more.
+  private var newestTimeline: UInt64 = 0
 
   /// - Parameters:
   ///   - patience: how long one answer may take, and the wait for a connection.
@@ -34,8 +36,13 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// closed, which rolls back.
   ///
   /// - Throws: ``PostgreSQLError``; what `body` throws.
-  func withConnection<Value>(_ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
-    let connection = try take()
+  ///
+  /// - Parameter unanswered: where the server still works at so many that were given up, this is
+  ///   refused: what only reads finds a connection while COMMITs hang.
+  func withConnection<Value>(
+    ifUnanswered unanswered: Int = .max, _ body: (PostgreSQLConnection) throws -> Value
+  ) throws -> Value {
+    let connection = try take(ifUnanswered: unanswered)
     defer { give(connection) }
     do {
       return try body(connection)
@@ -70,13 +77,18 @@ final class PostgreSQLPool: @unchecked Sendable {
     }
   }
 
-  private func take() throws -> PostgreSQLConnection {
+  /// Under the lock: those whose server is done with what nobody waits for.
+  private func forgetAnswered() {
+    let count = busy.count
+    busy.removeAll { !$0.isBusy }
+    left += count - busy.count
+  }
+
+  private func take(ifUnanswered unanswered: Int) throws -> PostgreSQLConnection {
     let end = Date(timeIntervalSinceNow: patience / .seconds(1))
     let known = try condition.withLock { () -> PostgreSQLConnection? in
       while idle.isEmpty, !isClosed {
-        let ended = busy.count
-        busy.removeAll { !$0.isBusy }
-        left += ended - busy.count
+        forgetAnswered()
         if left > 0 { break }
         // Of what is over at a server nobody here is told.
         let soon = busy.isEmpty ? end : min(end, Date(timeIntervalSinceNow: 0.1))
@@ -85,6 +97,10 @@ final class PostgreSQLPool: @unchecked Sendable {
         }
       }
       guard !isClosed else { throw PostgreSQLError(state: nil, message: "the store is closed") }
+      forgetAnswered()
+      guard busy.count < unanswered else {
+        throw PostgreSQLError(state: nil, message: "too many commits wait for the database")
+      }
       if let connection = idle.popLast() {
         connection.isUntried = true
         return connection
@@ -97,10 +113,10 @@ final class PostgreSQLPool: @unchecked Sendable {
       let connection = try PostgreSQLConnection(
         address, password: password?.read(), patience: patience)
       try prepare(connection)
-      // Of an older timeline are those of a server that is the primary no more.
       condition.withLock {
+        newestTimeline = max(newestTimeline, connection.timeline)
         let count = idle.count
-        idle.removeAll { $0.timeline < connection.timeline }
+        idle.removeAll { $0.timeline < newestTimeline }
         left += count - idle.count
       }
       return connection
@@ -117,7 +133,8 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   private func release(_ connection: PostgreSQLConnection?) {
     condition.withLock {
-      if let connection, !isClosed { idle.append(connection) } else { left += 1 }
+      let isKept = !isClosed && connection.map { $0.timeline >= newestTimeline } ?? false
+      if let connection, isKept { idle.append(connection) } else { left += 1 }
       condition.signal()
     }
   }

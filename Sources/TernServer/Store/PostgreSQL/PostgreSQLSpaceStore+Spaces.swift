@@ -41,12 +41,18 @@ extension PostgreSQLSpaceStore {
   public func heads(of spaces: [SpaceName]) throws -> [SpaceName: SpaceHead] {
     let rows = try run(
       """
-      SELECT name, space.position, chain, \(DatabaseClock.now) FROM \(schema("space")) AS space
+      SELECT name, space.position, chain, \(DatabaseClock.now),
+        \(PostgreSQLStanding.timeline)
+      FROM \(schema("space")) AS space
       LEFT JOIN \(schema("operation")) AS operation
         ON operation.space = space.id AND operation.position = space.position
       WHERE name = ANY($1)
       """, [.texts(spaces.map(\.text))])
-    if let first = rows.first { databaseClock.note(first.integer(3)) }
+    // A pool between may have gone over to another server without a new connection here.
+    if let first = rows.first {
+      databaseClock.note(first.integer(3))
+      try newestTimeline.note(UInt64(first.integer(4)))
+    }
     var heads: [SpaceName: SpaceHead] = [:]
     for row in rows.map({ $0 }) {
       // Whoever asks for the space is told what is wrong with it.

@@ -17,7 +17,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   let schema: PostgreSQLSchema
   private let limits: PostgreSQLLimits
   private let announcements: PostgreSQLAnnouncements?
-  private let newestTimeline: NewestTimeline
+  let newestTimeline: NewestTimeline
   let databaseClock: DatabaseClock
   /// How many connections are for reading, if there are as many.
   private static let kept = 6
@@ -76,7 +76,8 @@ public final class PostgreSQLSpaceStore: SpaceStore {
     epoch = try pool.withConnection { try opening.epoch($0, orNew: new) }
     announcements = listening.map {
       PostgreSQLAnnouncements(
-        $0, password: password, schema: schema, patience: limits.patience, using: &generator)
+        $0, password: password, schema: schema, patience: limits.patience, using: &generator
+      ) { try newestTimeline.note($0) }
     }
     try announcements?.prove(run)
   }
@@ -161,7 +162,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
     isReading: Bool = false, _ body: (PostgreSQLConnection) throws -> Value
   ) throws -> Value {
     try repeating {
-      try pool.withConnection { connection in
+      try pool.withConnection(ifUnanswered: isReading ? .max : concurrentUpdates) { connection in
         connection.begin(limits, isReading: isReading)
         do {
           let value = try body(connection)
@@ -201,22 +202,30 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   }
 }
 
-/// A database's clock, by that of this machine and how far it was off when it was read last.
+/// A database's clock: what it said last, and what has passed since.
 final class DatabaseClock: Sendable {
   private let base: ServerClock
-  private let offset = Mutex<Int64>(0)
+  /// What it said last, and when by a clock of this machine that nobody sets.
+  private let noted: Mutex<(time: Int64, uptime: Int64)>
 
-  init(beside base: ServerClock) { self.base = base }
+  init(beside base: ServerClock) {
+    self.base = base
+    noted = Mutex((base.nowMilliseconds, base.uptimeMilliseconds))
+  }
 
   /// In SQL, in milliseconds since 1970.
   static let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
   /// - Parameter milliseconds: what the database's clock says, which has just arrived.
   func note(_ milliseconds: Int64) {
-    offset.withLock { $0 = milliseconds - base.nowMilliseconds }
+    noted.withLock { $0 = (milliseconds, base.uptimeMilliseconds) }
   }
 
-  var clock: ServerClock { base.ahead { [self] in offset.withLock { $0 } } }
+  var clock: ServerClock {
+    base.showing { [self] uptime in
+      noted.withLock { $0.time + uptime - $0.uptime }
+    }
+  }
 }
 
 /// The newest timeline of the database that any connection has found.
@@ -268,7 +277,10 @@ extension PostgreSQLConnection {
       SELECT set_config('client_min_messages', 'warning', true),
         set_config('lock_timeout', '\(limits.lockTimeout.milliseconds)', true),
         set_config('idle_in_transaction_session_timeout', '\(limits.idleTimeout.milliseconds)', true),
-        set_config('statement_timeout', '\(limits.patience.milliseconds)', true)
+        set_config('statement_timeout', '\(limits.patience.milliseconds)', true),
+        set_config('tcp_keepalives_idle', '10', true),
+        set_config('tcp_keepalives_interval', '5', true),
+        set_config('tcp_keepalives_count', '3', true)
       """)
   }
 }

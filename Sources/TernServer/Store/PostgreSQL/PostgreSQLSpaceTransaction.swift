@@ -45,7 +45,7 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
     guard let row else { fatalError("the loop ends with a row") }
     (id, self.isNew) = (row.integer(0), isNew)
     read = try push.flatMap { push in try facts.map { (try PushFacts($0, of: push), db.writes) } }
-    if let time = read?.facts.time { db.clock?.note(time) }
+    db.clock?.note(row.integer(3))
     position = try row.position(1, of: "space")
     suspended = row.isNull(2) ? nil : try row.time(2, of: "space")
   }
@@ -58,6 +58,7 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
     let lock = schema.lock(space)
     guard let row = try db.run(lock.sql + " SKIP LOCKED", lock.values).first else { return nil }
     id = row.integer(0)
+    db.clock?.note(row.integer(3))
     position = try row.position(1, of: "space")
     suspended = row.isNull(2) ? nil : try row.time(2, of: "space")
   }
@@ -212,7 +213,7 @@ extension PostgreSQLSchema {
   /// Locks a space's row, of which it gives what every transaction asks.
   fileprivate func lock(_ space: SpaceName) -> (sql: String, values: [PostgreSQLValue]) {
     (
-      "SELECT id, position, suspended_ms FROM \(self("space")) WHERE name = $1"
+      "SELECT id, position, suspended_ms, \(DatabaseClock.now) FROM \(self("space")) WHERE name = $1"
         + (Planted.isActive(.headUnlocked) ? "" : " FOR NO KEY UPDATE"), [.text(space.text)]
     )
   }

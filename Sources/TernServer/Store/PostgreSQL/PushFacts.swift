@@ -19,8 +19,6 @@ struct PushFacts {
   /// Of the member that pushes.
   let ownAuthorCount: Int
   let ownCounted: CountedOperations
-  /// By the database's clock, in milliseconds since 1970.
-  let time: Int64
 
   /// One row for each author of the push, if there is such a space.
   static func statement(
@@ -61,7 +59,7 @@ struct PushFacts {
           WHERE stored.space = space.id AND key.author = pushed.author) END,
         (SELECT chain FROM \(schema("operation")) AS newest
           WHERE newest.space = space.id AND newest.position = space.position),
-        \(named(SpaceUsage.columns, "space")), refill_ms, untrimmed_ms, suspended_ms, counted.*, \(DatabaseClock.now)
+        \(named(SpaceUsage.columns, "space")), refill_ms, untrimmed_ms, suspended_ms, counted.*
       FROM space CROSS JOIN counted
       CROSS JOIN unnest($2::bytea[], $3::bigint[]) AS pushed (author, first)
       LEFT JOIN \(schema("head")) AS head
@@ -88,7 +86,6 @@ struct PushFacts {
     usage.banned = try CountedOperations(first, from: 29)
     self.usage = usage
     ownCounted = try CountedOperations(first, from: 31)
-    time = first.integer(33)
     for index in 0..<rows.count {
       let row = rows[index]
       let author = try row.replica(0)

@@ -99,8 +99,9 @@ struct PostgreSQLStoreTests {
     try one.update(.home) { _ in }
     try one.update(.home) { _ in
       let reached = try two.updateUnlessLocked(.home) { _ in true }
-      let hasMore = try SpaceService(store: two, clock: two.clock).maintain(.home)
-      #expect(reached == nil && !hasMore)
+      let service = SpaceService(store: two, clock: two.clock)
+      let hasMore = try SpaceMaintenance(service: service).runUnlessLocked(.home)
+      #expect(reached == nil && hasMore == nil)
     }
     #expect(try two.updateUnlessLocked(.home) { _ in true } == true)
     #expect(try two.updateUnlessLocked(.work) { _ in true } == nil)
