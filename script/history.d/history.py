@@ -16,6 +16,8 @@ import time
 
 from processes import Database, Device, Haproxy, Pool, Server, Watcher, Way
 
+# Whether the servers hear of each other, and don't only look.
+LISTENS = os.environ.get("TERN_LISTEN", "yes") == "yes"
 HEADS = "SELECT encode(author, 'hex'), sequence FROM tern.head"
 DEVICES = 12
 # How many milliseconds a device rests after each write.
@@ -67,7 +69,7 @@ class History:
         token = made.stdout.split()[-1]
         # One hears by itself, one beside a pool, and one only reads.
         self.servers = [
-            Server(self.folder, number, self.tern, data, listen)
+            Server(self.folder, number, self.tern, data, listen if LISTENS else None)
             for number, (data, listen) in enumerate([(direct, direct), (pooled, direct), (direct, None)])]
         for server in self.servers:
             server.start()
@@ -182,8 +184,10 @@ class History:
         self.link.close()
         await asyncio.sleep(2)
         if is_lossless:
-            self.cancel_commits()
-            await asyncio.sleep(0.5)
+            # One of a space waits at a time, and others for that.
+            for _ in range(6):
+                self.cancel_commits()
+                await asyncio.sleep(0.3)
         self.way.close()
         # What servers and devices had been answered has arrived by now.
         await asyncio.sleep(0.5)

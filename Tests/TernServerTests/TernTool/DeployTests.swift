@@ -46,7 +46,9 @@ struct DeployTests {
       let variable = pair.prefix { $0 != "=" }
       #expect(variable.hasPrefix("TERN_"))
       let option = variable.dropFirst(5).lowercased().replacing("_", with: "-")
-      #expect(help.contains("--\(option) <"), "\(variable)")
+      // A flag has no value.
+      let forms = pair.hasSuffix("=true") ? ["--\(option) ", "--\(option)\n"] : ["--\(option) <"]
+      #expect(forms.contains { help.contains($0) }, "\(variable)")
     }
   }
 
