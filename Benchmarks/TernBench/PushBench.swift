@@ -47,11 +47,12 @@ struct PushBench {
   /// One author's pushes; returns how many operations were accepted.
   private func push(to service: SpaceService, number: Int, until end: Date) -> Int {
     let space = SpaceName(stored: "bench-\(number)")
-    let replica = ReplicaID(high: 1, low: UInt64(number + 1))
+    var generator = SystemRandomNumberGenerator()
+    // Another one in each run, as a store keeps what the run before wrote.
+    let replica = ReplicaID(high: generator.next() | 1, low: UInt64(number + 1))
     var sequence: UInt64 = 0
     var time = HybridTime.zero
     var count = 0
-    var generator = SystemRandomNumberGenerator()
     while Date() < end {
       let operations = (0..<operationsPerPush).map { _ in
         sequence += 1
