@@ -2,12 +2,12 @@
 import PackageDescription
 
 // `Server` brings the sync server and the `tern` command with their dependencies; without it a
-// dependent fetches GRDB alone. `PostgreSQL` lets the server keep its data there, by libpq. `JWT` has
+// dependent fetches GRDB alone. `PostgreSQL` lets the server keep its data there, by libpq. `JWTs` has
 // it take JSON Web Tokens, by jwt-kit, which brings swift-crypto and swift-certificates.
 // `Telemetry` brings swift-log and swift-metrics for jobs. `Rehearsal` compiles in crash points and
 // planted bugs for the tests, which look at all that is told too.
 let server = TargetDependencyCondition.when(traits: ["Server"])
-let jwt = TargetDependencyCondition.when(traits: ["JWT"])
+let jwt = TargetDependencyCondition.when(traits: ["JWTs"])
 let telemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
 
 // What the scripts build has no warnings.
@@ -51,11 +51,11 @@ let package = Package(
       name: "PostgreSQL", description: "A store of the sync server on PostgreSQL.",
       enabledTraits: ["Server"]),
     .trait(
-      name: "JWT", description: "JSON Web Tokens at the sync server.", enabledTraits: ["Server"]),
+      name: "JWTs", description: "JSON Web Tokens at the sync server.", enabledTraits: ["Server"]),
     .trait(name: "Telemetry", description: "Jobs told to swift-log and swift-metrics."),
     .trait(
       name: "Rehearsal", description: "Crash points and planted bugs, for Tern's own tests.",
-      enabledTraits: ["Telemetry", "PostgreSQL", "JWT"]),
+      enabledTraits: ["Telemetry", "PostgreSQL", "JWTs"]),
   ],
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),

@@ -36,7 +36,7 @@ let package = Package(
         "Server", .trait(name: "Rehearsal", condition: rehearsal),
         .trait(name: "Telemetry", condition: rehearsal),
         .trait(name: "PostgreSQL", condition: rehearsal),
-        .trait(name: "JWT", condition: rehearsal),
+        .trait(name: "JWTs", condition: rehearsal),
       ]),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),

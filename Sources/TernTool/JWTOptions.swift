@@ -1,4 +1,4 @@
-#if JWT
+#if JWTs
 import ArgumentParser
 import Foundation
 import TernServer

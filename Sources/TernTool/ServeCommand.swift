@@ -73,7 +73,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   @OptionGroup var tls: TLSOptions
 
-  #if JWT
+  #if JWTs
   @OptionGroup var jwt: JWTOptions
   #endif
 
@@ -152,7 +152,7 @@ struct ServeCommand: AsyncParsableCommand {
       disk: options.isDatabase ? .unlimited : .holding(options.data))
     if !options.isDatabase { try prepareDisk(service, logger) }
     var server = TernServerApplication(service: service, host: host, port: port, logger: logger)
-    #if JWT
+    #if JWTs
     if let authorizer = try await jwt.authorizer(service) { server.authorizer = authorizer }
     #endif
     server.tls = files

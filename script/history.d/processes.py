@@ -269,7 +269,8 @@ class Watcher:
     """Reads the event stream of one server, and notes each position with its check."""
 
     def __init__(self, url, token, note):
-        self.url, self.token, self.note, self.count = url, token, note, 0
+        self.url, self.token, self.note = url, token, note
+        self.count = self.position = 0
 
     async def run(self):
         while True:
@@ -285,4 +286,5 @@ class Watcher:
                 if line.startswith(b"data: "):
                     event = json.loads(line[6:])
                     self.count += 1
-                    self.note(event["position"], event.get("check"))
+                    self.position = event["position"]
+                    self.note(self.position, event.get("check"))

@@ -1,4 +1,4 @@
-#if JWT
+#if JWTs
 import Foundation
 
 #if canImport(FoundationNetworking)

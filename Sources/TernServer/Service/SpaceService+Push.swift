@@ -8,7 +8,7 @@ extension SpaceService {
   /// All or nothing. An operation that the space has already is acknowledged again.
   /// - Throws: ``RemoteError`` with `sequence-gap`, `sequence-conflict`, `time-ahead`,
   ///   `time-not-increasing`, `too-large`, `too-many-spaces`, `too-many-replicas`, `space-full`,
-  ///   `space-suspended`, `author-claimed`, `author-cut`; with `unavailable` below the disk's
+  ///   `space-suspended`, `author-claimed`, `author-banned`; with `unavailable` below the disk's
   ///   reserve.
   /// - Parameter member: who pushes; `nil` for somebody whom no token names.
   public func push(

@@ -1,4 +1,4 @@
-#if JWT
+#if JWTs
 import Crypto
 import Foundation
 import TernCore

@@ -47,7 +47,7 @@ struct ServeAccessTests {
     #expect(refused.code != 0 && refused.errors.contains(told), "\(refused.errors)")
   }
 
-  #if JWT
+  #if JWTs
   @Test(
     arguments: [
       (["--jwt-keys", "keys.json"], "--jwt-audience"), (["--jwt-audience", "tern"], "--jwt-keys"),
