@@ -26,6 +26,8 @@ from wire import (
 BATCH_TYPE = "application/vnd.tern.batch"
 # What one push has at most, unless one operation is longer.
 PUSH_BYTES = 1 << 20
+# What is refused so waits here, and is pushed with a later sync.
+WAITING = ("unavailable", "space-full", "space-suspended", "space-moved", "read-only")
 
 
 class Problem(Exception):
@@ -297,7 +299,7 @@ class Replica:
                 self.set("acknowledged", heads.get(self.id, 0))
             except Problem as problem:
                 attempts -= 1
-                if problem.code in ("unavailable", "space-full", "read-only"):
+                if problem.code in WAITING:
                     return problem
                 author = bytes.fromhex(problem.fields.get("replica", ""))
                 is_own = author == self.id

@@ -129,8 +129,9 @@ enum AuthorChecks {
     let some = try members(2)
     try require(
       .limitsHold, some.count == 2 && some.isSubset(of: names), "two members are \(some)")
-    _ = try space.store.removeToken(TokenDigest(token: "1"))
-    _ = try space.store.removeToken(TokenDigest(token: "0"))
+    try space.update { transaction in
+      for token in ["1", "0"] { _ = try transaction.remove(TokenDigest(token: token)) }
+    }
     try requireEqual(
       .authorsAreMembers, try members(9), [names[0], names[2]], "the members that have a token left"
     )

@@ -111,6 +111,32 @@ enum KeepingChecks {
     }
   }
 
+  /// A space that is made here is served, and has the epoch of its store.
+  static func checkStanding(_ space: StoreSpace) throws {
+    let token = space.token("one")
+    let made = SpaceStanding(epoch: space.store.epoch)
+    func check(_ when: String) throws {
+      try requireEqual(.cursorFollowsState, try space.summary.standing, made, "a summary's \(when)")
+      try requireEqual(.cursorFollowsState, try space.page().standing, made, "a page's \(when)")
+    }
+    func alone() throws -> SpaceStanding? { try space.store.standing(of: space.name) }
+    try check("before there is the space")
+    try requireEqual(.cursorFollowsState, try alone(), nil, "where a space that isn't there stands")
+    var a = StoreAuthor(1)
+    let first = try space.update { transaction in
+      try transaction.add(token)
+      return transaction.standing
+    }
+    try requireEqual(.cursorFollowsState, first, made, "the standing of a new space")
+    try space.append(a.next(2))
+    let second = try space.update { $0.standing }
+    try requireEqual(.cursorFollowsState, second, made, "the standing, in a transaction")
+    try check("behind operations")
+    try requireEqual(.cursorFollowsState, try alone(), made, "where the space stands")
+    let phases = try [space.store.token(token.digest)?.phase] + space.store.tokens().map(\.phase)
+    try requireEqual(.spacesAreApart, phases, [.served, .served], "the phase of a token's space")
+  }
+
   static func checkKeepingMost(_ space: StoreSpace) throws {
     let beside = try space.beside()
     var (a, b) = (StoreAuthor(1), StoreAuthor(2))

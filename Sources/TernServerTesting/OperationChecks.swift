@@ -9,11 +9,12 @@ import TernTesting
 enum OperationChecks {
   static func checkEmpty(_ space: StoreSpace) throws {
     let (store, name, a) = (space.store, space.name, StoreAuthor(1))
-    try requireEqual(.acknowledgedIsStored, try space.summary, SpaceSummary(), "its summary")
+    try requireEqual(.acknowledgedIsStored, try space.summary, space.emptySummary, "its summary")
     try requireEqual(.acknowledgedIsStored, try store.position(of: name), 0, "its position")
     try requireEqual(.acknowledgedIsStored, try space.usage, SpaceUsage(), "its usage")
     try requireEqual(
-      .cursorFollowsState, try space.page(), StoredPage(head: 0), "the page of nothing")
+      .cursorFollowsState, try space.page(),
+      StoredPage(standing: SpaceStanding(epoch: store.epoch), head: 0), "the page of nothing")
     try require(
       .acknowledgedIsStored, try store.lease(of: a.id, in: name) == nil, "nothing has a lease")
     try require(
@@ -39,7 +40,7 @@ enum OperationChecks {
     try requireEqual(
       .acknowledgedIsStored, try space.store.spaces(), [beside.name, space.name],
       "the spaces, by name")
-    try requireEqual(.acknowledgedIsStored, try space.summary, SpaceSummary(), "a new space")
+    try requireEqual(.acknowledgedIsStored, try space.summary, space.emptySummary, "a new space")
   }
 
   static func checkPositions(_ space: StoreSpace) throws {

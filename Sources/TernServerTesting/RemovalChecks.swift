@@ -36,7 +36,7 @@ enum RemovalChecks {
     try requireEqual(.spacesAreApart, try store.spaces(), [beside.name], "the spaces left")
     try requireEqual(
       .spacesAreApart, try store.tokens().map(\.space), [beside.name], "the tokens left")
-    try requireEqual(.acknowledgedIsStored, try space.summary, SpaceSummary(), "its summary")
+    try requireEqual(.acknowledgedIsStored, try space.summary, space.emptySummary, "its summary")
     try requireEqual(.acknowledgedIsStored, try space.usage, SpaceUsage(), "its usage")
     try requireEqual(.acknowledgedIsStored, try space.page().operations, [], "its operations")
     try requireEqual(.acknowledgedIsStored, try store.lease(of: id, in: name), nil, "its leases")

@@ -59,7 +59,7 @@ public struct SpaceStoreConformance: Sendable {
     .dropped: SnapshotChecks.checkDropped, .kept: SnapshotChecks.checkKept,
     .bringBack: SnapshotChecks.checkBringBack,
     .forgotten: SnapshotChecks.checkForgotten, .leases: KeepingChecks.checkLeases,
-    .marks: KeepingChecks.checkMarks,
+    .marks: KeepingChecks.checkMarks, .standing: KeepingChecks.checkStanding,
     .state: KeepingChecks.checkState, .quota: KeepingChecks.checkQuota,
     .deadlines: KeepingChecks.checkDeadlines, .suspension: KeepingChecks.checkSuspension,
     .records: AuthorChecks.checkRecords, .authors: AuthorChecks.checkAuthors,
@@ -125,6 +125,7 @@ public struct SpaceStoreConformance: Sendable {
     case quota = "a quota is kept and taken back"
     case deadlines = "deadlines are kept and taken back"
     case suspension = "a suspension is kept and taken back, and of one space"
+    case standing = "a space has its store's epoch, and is served"
     case records = "an author's record comes back as it was written"
     case authors = "authors are counted by who has them, without those that are banned"
     case counted = "operations are counted by who has their authors"

@@ -120,6 +120,9 @@ struct StoreSpace {
   var usage: SpaceUsage { get throws { try store.usage(of: name) } }
   var summary: SpaceSummary { get throws { try store.summary(of: name) } }
 
+  /// That of a space with nothing in it, made in the store or not there.
+  var emptySummary: SpaceSummary { SpaceSummary(standing: SpaceStanding(epoch: store.epoch)) }
+
   /// Adds a snapshot with its parts, each in the step in which a server does it.
   @discardableResult
   func upload(

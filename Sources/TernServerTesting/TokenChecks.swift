@@ -32,11 +32,21 @@ enum TokenChecks {
     }
     let unknown = TokenDigest(token: "six")
     try requireEqual(.authorsAreMembers, try space.store.token(unknown), nil, "an unknown token")
-    try require(.authorsAreMembers, try !space.store.removeToken(unknown), "it was removed")
-    try require(
-      .authorsAreMembers, try space.store.removeToken(sorted[1].digest), "a token is not removed")
-    try require(
-      .authorsAreMembers, try !space.store.removeToken(sorted[1].digest), "it was removed twice")
+    let (removed, beside) = (sorted[1], try space.beside())
+    func remove(_ token: TokenDigest, from name: SpaceName) throws -> TokenRecord? {
+      try space.store.update(name) { try $0.remove(token) }
+    }
+    let other = removed.space == space.name ? beside.name : space.name
+    try requireEqual(
+      .authorsAreMembers, try remove(unknown, from: removed.space), nil, "removing an unknown one")
+    try requireEqual(
+      .spacesAreApart, try remove(removed.digest, from: other), nil, "removing another space's")
+    try requireEqual(
+      .authorsAreMembers, try remove(removed.digest, from: removed.space), removed,
+      "removing a token")
+    try requireEqual(
+      .authorsAreMembers, try remove(removed.digest, from: removed.space), nil,
+      "removing it twice")
     try requireEqual(
       .authorsAreMembers, try space.store.token(sorted[1].digest), nil, "a removed token")
     try requireEqual(
@@ -45,7 +55,7 @@ enum TokenChecks {
 
   static func checkSeveral(_ space: StoreSpace) throws {
     let records = try add(to: space)
-    _ = try space.store.removeToken(records[1].digest)
+    _ = try space.store.update(records[1].space) { try $0.remove(records[1].digest) }
     let asked = records[..<4].map(\.digest) + [TokenDigest(token: "six")]
     let found = try space.store.tokens(of: asked)
     try requireEqual(
@@ -69,18 +79,23 @@ enum TokenChecks {
     func replace(_ old: TokenRecord, at time: Int, by name: String) throws -> TokenRecord {
       var new = space.token(name, of: try MemberName("Ada"), created: 2)
       new.expires = .at(20)
-      let found = try space.store.replaceToken(old.digest, expiring: .at(time), by: new)
+      let found = try space.update {
+        try $0.replaceToken(old.digest, expiring: .at(time), by: new)
+      }
       try require(.authorsAreMembers, found, "a token that is there is not found")
       return new
     }
     // Never to a later moment than before.
-    let first = try replace(own, at: 12, by: "first")
-    let second = try replace(own, at: 5, by: "second")
+    let first = try replace(own, at: 5, by: "first")
+    let second = try replace(own, at: 12, by: "second")
     let third = try replace(late, at: 12, by: "third")
     (own.expires, late.expires) = (.at(5), .at(12))
-    let absent = try space.store.replaceToken(
-      TokenDigest(token: "six"), expiring: .at(1), by: space.token("none"))
-    try require(.authorsAreMembers, !absent, "a token that isn't there is replaced")
+    for (absent, what) in [(TokenDigest(token: "six"), "no"), (foreign.digest, "another")] {
+      let found = try space.update {
+        try $0.replaceToken(absent, expiring: .at(1), by: space.token("none"))
+      }
+      try require(.authorsAreMembers, !found, "a token of \(what) space is replaced")
+    }
     try requireEqual(
       .authorsAreMembers, Set(try space.store.tokens()),
       [own, late, other, foreign, first, second, third], "the tokens after")

@@ -23,26 +23,29 @@ struct DataOptions: ParsableArguments {
     data.hasPrefix("postgresql://") || data.hasPrefix("postgres://")
   }
 
-  func validate() throws {
-    if isDatabase { try Self.checkPassword(in: data, "--data") }
-    try checkPasswordFile()
-  }
+  func validate() throws { try check(as: "--data", passwordFile: "--database-password-file") }
 
-  /// - Throws: `ValidationError` for an address with a password.
-  static func checkPassword(in address: String, _ option: String) throws {
-    if holdsPassword(address) {
+  /// - Parameters:
+  ///   - option: how the command calls ``data``.
+  ///   - file: how it calls ``databasePasswordFile``.
+  /// - Throws: `ValidationError` for an address with a password, or a file of data with one.
+  func check(as option: String, passwordFile file: String) throws {
+    if isDatabase { return try Self.checkPassword(in: data, option, passwordFile: file) }
+    if let databasePasswordFile {
       throw ValidationError(
-        "\(option) has a password, which every user of this machine sees in the list of processes; "
-          + "write it into a file that you alone can read, and name that: --database-password-file")
+        "\(file) names \(databasePasswordFile), and \(option) is a file without a password; leave it "
+          + "out")
     }
   }
 
-  /// - Throws: `ValidationError` for a file of data with a password.
-  private func checkPasswordFile() throws {
-    if let databasePasswordFile, !isDatabase {
+  /// - Throws: `ValidationError` for an address with a password.
+  static func checkPassword(
+    in address: String, _ option: String, passwordFile file: String = "--database-password-file"
+  ) throws {
+    if holdsPassword(address) {
       throw ValidationError(
-        "--database-password-file names \(databasePasswordFile), and --data is a file without a "
-          + "password; leave it out")
+        "\(option) has a password, which every user of this machine sees in the list of processes; "
+          + "write it into a file that you alone can read, and name that: \(file)")
     }
   }
 

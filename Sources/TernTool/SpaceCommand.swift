@@ -6,13 +6,27 @@ import TernServer
 struct SpaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "space",
-    abstract: "Make, list, limit, suspend, mend and delete spaces. The server may be running.",
+    abstract:
+      "Make, list, limit, suspend, mend, move and delete spaces. The server may be running.",
     subcommands: [
       SpaceListCommand.self, SpaceCreateCommand.self, SpaceQuotaCommand.self,
       SpaceHorizonCommand.self, SpaceSuspendCommand.self, SpaceResumeCommand.self,
       SpaceRefillCommand.self,
-      SpaceRestoreCommand.self, SpaceDeleteCommand.self,
+      SpaceRestoreCommand.self, SpaceMoveCommand.self, SpaceDeleteCommand.self,
     ])
+}
+
+extension SpacePhase {
+  /// What a list says of a space that is on its way; `nil` where it is not.
+  var text: String? {
+    switch self {
+    case .served: nil
+    case .leaving: "being copied to another store"
+    case .frozen: "frozen until its move is finished"
+    case .moved: "moved to another store"
+    case .arriving: "being moved here"
+    }
+  }
 }
 
 extension SpaceService {
@@ -28,6 +42,7 @@ extension SpaceService {
     return "\(operations) operation\(operations == 1 ? "" : "s"), "
       + "\(opening) token\(opening == 1 ? "" : "s")"
       + (summary.suspended.map { ", suspended since \($0.ISO8601Format())" } ?? "")
+      + (summary.standing.phase.text.map { ", \($0)" } ?? "")
   }
 }
 #endif

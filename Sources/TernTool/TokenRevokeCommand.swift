@@ -1,5 +1,6 @@
 #if Server
 import ArgumentParser
+import TernCore
 import TernServer
 
 struct TokenRevokeCommand: AsyncParsableCommand {
@@ -35,9 +36,16 @@ struct TokenRevokeCommand: AsyncParsableCommand {
     let member = try member.map { try MemberName($0) }
     let space = try space.map { try SpaceName($0) }
     try withVisitingService(options) { service in
+      var refused: RemoteError?
       for token in try tokens(of: member, in: space, service) {
-        _ = try service.store.removeToken(token.digest)
+        do {
+          try service.asOperator.revoke(token.digest)
+        } catch let error as RemoteError {
+          // Its space is on its way to another store; those of others are revoked all the same.
+          refused = error
+        }
       }
+      if let refused { throw ValidationError("a token is not revoked: \(refused.message)") }
     }
   }
 

@@ -82,6 +82,9 @@ extension DiagnosisCheck {
     case .groupOpen: "wait until its author has pushed the rest"
     case .snapshotUpload: "wait until a device has gone on with it; a day later it is let go"
     case .spaceBytes: "stop the server and set the `bytes` of its row to what it stores"
+    case .spaceMoving:
+      "run 'tern space move' again, which finishes a move or takes it back; 'tern space delete' "
+        + "removes what was moved away"
     case .snapshotDropped, .spaceRemoved: "wait for the server's next maintenance, at most an hour"
     case .author: "run 'tern replica list', and 'tern replica assign' or 'ban' for what is wrong"
     case .memberIDs:

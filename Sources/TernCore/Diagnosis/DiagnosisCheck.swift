@@ -78,6 +78,7 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   case number
   case spaceBytes = "space-bytes"
   case spaceRemoved = "space-removed"
+  case spaceMoving = "space-moving"
   // A space's operations.
   case positionGap = "position-gap"
   case positionBeyond = "position-beyond"
@@ -117,8 +118,8 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
       .triggerFailed,
       .waiting, .held, .orderText, .orderDouble, .unchecked, .jobAbandoned, .jobStuck, .jobFileLeft,
       .gateClosed, .groupOpen,
-      .snapshotUpload, .snapshotDropped, .spaceRemoved, .memberIDs, .leaseBehind, .stateDisputed,
-      .snapshotReplay:
+      .snapshotUpload, .snapshotDropped, .spaceRemoved, .spaceMoving, .memberIDs, .leaseBehind,
+      .stateDisputed, .snapshotReplay:
       true
     default: false
     }
@@ -148,7 +149,7 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
     case .inbox, .splice, .orderText, .orderDouble: .intentSurvives
     case .sharedTable, .token, .fileOpen: .spacesAreApart
     case .newerFormat, .olderFormat, .waiting, .jobState, .jobStuck, .gateClosed,
-      .gateForever, .serverFormat:
+      .gateForever, .serverFormat, .spaceMoving:
       .drains
     case .largeRows, .orderLong, .jobCount, .jobFileLeft, .operationLeft, .snapshotDropped,
       .spaceBytes, .spaceRemoved, .memberIDs:

@@ -208,6 +208,12 @@ package enum Planted: String, CaseIterable, Sendable {
   case greatestHead
   /// A device loads a snapshot without the check of what it would take away.
   case loadUnchecked
+  /// A space that is frozen for its move goes on taking what is pushed.
+  case freezeForgotten
+  /// A space is opened where it was moved to without being compared with what it was.
+  case moveUncompared
+  /// A space that was moved is marked as gone before the other store serves it.
+  case goneEarly
 
   /// Those of a replica and its server; a job queue has the others.
   package static let ofSync: [Planted] = [
@@ -247,6 +253,8 @@ package enum Planted: String, CaseIterable, Sendable {
   /// Those of a device that its own tests catch: a simulated server gives nothing that it has not
   /// looked into.
   package static let ofDevices: [Planted] = [.loadUnchecked]
+  /// Those of a space's move between stores: no simulated space moves.
+  package static let ofMoves: [Planted] = [.freezeForgotten, .moveUncompared, .goneEarly]
   package static let ofJobs: [Planted] =
     [
       .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,

@@ -84,6 +84,9 @@ public struct RemoteError: Error, Hashable, Sendable {
     /// The credential may read the space and not write to it. What was written waits here, and
     /// pulls go on.
     package static let readOnly = Code(rawValue: "read-only")
+    /// The remote's operator moved the space to another server, or to another store of this one:
+    /// nothing is lost, and what was written waits here. Try again: the URL may lead there soon.
+    public static let spaceMoved = Code(rawValue: "space-moved")
     /// Not the remote's: this device's database failed, or what came cannot be merged.
     public static let local = Code(rawValue: "local")
     /// Not the remote's: it holds operations under this replica's id that this database never made,
@@ -123,7 +126,7 @@ public struct RemoteError: Error, Hashable, Sendable {
 
   /// Whether the same request can succeed later with nothing changed here.
   public var isTransient: Bool {
-    code == .unreachable || code == .unavailable || code == .unexpectedAnswer || code == .busy
+    [.unreachable, .unavailable, .unexpectedAnswer, .busy, .spaceMoved].contains(code)
   }
 }
 
@@ -134,7 +137,7 @@ extension RemoteError: AdvisingError {
     case .unreachable, .busy: .unreachable
     // Without a time it may be the disk that is full, which no silence mends.
     case .unavailable: retryAfter.map { .limited(delay: $0) } ?? .failed
-    case .unexpectedAnswer: .failed
+    case .unexpectedAnswer, .spaceMoved: .failed
     default: .permanent
     }
   }

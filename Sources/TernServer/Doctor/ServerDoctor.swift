@@ -26,16 +26,36 @@ package struct ServerDoctor {
     }
   }
 
+  /// Looks through a copy of a store's spaces, in tables of today's format.
+  init(copy db: Database, findings: Findings) throws {
+    self.init(
+      db: db, findings: findings, format: ServerFile.formatVersion, columns: try Self.columns(db))
+  }
+
+  private init(
+    db: Database, findings: Findings, format: Int32, columns: [String: Set<[String]>]
+  ) {
+    (self.db, self.findings, self.format, self.columns) = (db, findings, format, columns)
+  }
+
   private func run() throws {
     // What SQLite can't vouch for is not looked at.
     guard findings.counts[.integrity] == nil, try checkFormat(), try checkTables() else { return }
-    let epoch = try checkEpoch()
+    let epochs = try String.fetchAll(db, sql: "SELECT epoch FROM store LIMIT 2")
+    try checkSpaces(epoch: Self.checkEpochs(epochs, findings))
+  }
+
+  /// Looks through the spaces and their tokens.
+  ///
+  /// - Parameter epoch: the store's, where it can be one.
+  func checkSpaces(epoch: String?) throws {
     try checkTokens()
     let places =
       switch format {
-      case ..<2: "0, 0, 0"
-      case ..<6: "trimmed, emptied, emptied"
-      default: "trimmed, emptied, released"
+      case ..<2: "0, 0, 0, NULL, 0"
+      case ..<6: "trimmed, emptied, emptied, NULL, 0"
+      case 6, 7: "trimmed, emptied, released, NULL, 0"
+      default: "trimmed, emptied, released, epoch, phase"
       }
     let rows = try Row.fetchCursor(
       db, sql: "SELECT id, name, position, \(places) FROM space ORDER BY name")
@@ -59,6 +79,12 @@ package struct ServerDoctor {
     }
     // Everything behind this computes with them.
     guard try !hasForeignNumbers(space) else { return }
+    if let own = space.ownEpoch, !Self.isEpoch(own) {
+      try findings.add(.epoch, "the space's epoch is none")
+    }
+    if let what = space.phase?.remark { try findings.add(.spaceMoving, what) }
+    // Of one that is being copied here nothing is whole, and nobody is given anything.
+    if space.phase == .arriving { return }
     let order = [0, space.emptied, space.released, space.trimmed, space.position]
     guard zip(order, order.dropFirst()).allSatisfy(<=) else {
       return try findings.add(
@@ -158,15 +184,15 @@ package struct ServerDoctor {
     }
   }
 
-  /// Returns the epoch, where it can be one.
-  private func checkEpoch() throws -> String? {
-    let epochs = try String.fetchAll(db, sql: "SELECT epoch FROM store LIMIT 2")
-    let digits = Set("0123456789abcdef")
-    if epochs.count == 1, epochs[0].count == 32, epochs[0].allSatisfy(digits.contains) {
-      return epochs[0]
-    }
-    try findings.add(.epoch, "the file has no epoch, or more than one")
+  /// Returns the store's epoch, where it can be one.
+  static func checkEpochs(_ epochs: [String], _ findings: Findings) throws -> String? {
+    if epochs.count == 1, isEpoch(epochs[0]) { return epochs[0] }
+    try findings.add(.epoch, "the server's data has no epoch, or more than one")
     return nil
+  }
+
+  private static func isEpoch(_ text: String) -> Bool {
+    text.count == 32 && text.allSatisfy(Set("0123456789abcdef").contains)
   }
 
   /// That their spaces are there SQLite has said.
@@ -187,6 +213,19 @@ extension Findings {
   }
 }
 
+extension SpacePhase {
+  /// What is to be said of a space that is on its way; `nil` where it is not.
+  fileprivate var remark: String? {
+    switch self {
+    case .served: nil
+    case .leaving: "it is being copied to another store, and is served here until it is frozen"
+    case .frozen: "it takes nothing new until its move to another store is finished"
+    case .moved: "it was moved to another store, and is not served here"
+    case .arriving: "it is being moved here, and is not served yet"
+    }
+  }
+}
+
 extension ServerLimits {
   /// A store has names that were accepted under other limits.
   fileprivate static var withoutNameLimit: ServerLimits {
@@ -204,13 +243,20 @@ struct SpacePlaces {
   let trimmed: Int64
   let emptied: Int64
   let released: Int64
-  /// `nil` where it is not known.
+  /// Where it came from another store.
+  let ownEpoch: String?
+  /// Its own, or the store's; `nil` where that is not known.
   let epoch: String?
+  /// `nil` for a number that is none.
+  let phase: SpacePhase?
 
+  /// - Parameter epoch: the store's.
   fileprivate init(_ row: Row, epoch: String?) {
     (id, name) = (row[0], row[1])
     (position, trimmed, emptied, released) = (row[2], row[3], row[4], row[5])
-    self.epoch = epoch
+    ownEpoch = row[6]
+    self.epoch = row[6] ?? epoch
+    phase = SpacePhase(rawValue: row[7])
   }
 
   /// Whether a cursor is that of a position. Of one that is not there, or under an epoch that is

@@ -47,7 +47,7 @@ struct HeadReader: Sendable {
     for stream in streams {
       // This process itself may wait for a space that is not there yet.
       let beginning = stream.listener.grant == nil ? SpaceHead() : nil
-      // The space was removed.
+      // The space was removed, or moved to another store.
       guard let head = heads[stream.space] ?? beginning else {
         stream.listener.finish()
         continue

@@ -55,6 +55,7 @@ extension RemoteError.Code {
     .spaceSuspended: (.forbidden, "The space is read-only"),
     .readOnly: (.forbidden, "A credential that may only read"),
     .spaceFull: (.init(code: 507), "The space is full"),
+    .spaceMoved: (.gone, "Another store has the space"),
   ]
 
   fileprivate var answer: (status: HTTPResponse.Status, title: String) {

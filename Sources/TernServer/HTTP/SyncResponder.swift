@@ -156,12 +156,13 @@ struct SyncResponder: HTTPResponder {
     }
     // No grant makes a space, or brings a deleted one back.
     if !grant.isOfToken {
-      guard try await queue.read({ try service.store.heads(of: [space])[space] }) != nil else {
+      guard let standing = try await queue.read({ try service.store.standing(of: space) }) else {
         throw RemoteError(
           .unauthorized,
           "there is no space \(space), or it was deleted; its operator makes one with 'tern space "
             + "create'")
       }
+      try standing.checkIsRead(space)
     }
     guard grant.mayWrite || !route.writes else {
       throw RemoteError(

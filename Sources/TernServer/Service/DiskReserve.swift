@@ -41,8 +41,9 @@ struct DiskReserve {
     let store = access.store
     guard let space = try store.spaceKeepingMost() else { return nil }
     let before = try store.usage(of: space).keptBytes
-    try access.update(space) {
+    try access.look(at: space) {
       try $0.ensureIsThere()
+      guard $0.rows.standing.phase.isServed else { return }
       try $0.upkeep.giveUpKept()
     }
     givenUp.note(space)

@@ -1,6 +1,6 @@
 #if Server
 import Foundation
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 /// A store, and what the rules of its spaces go by.
 struct SpaceAccess: Sendable {
@@ -11,14 +11,33 @@ struct SpaceAccess: Sendable {
   /// Whether writing makes a space that doesn't exist.
   let makesSpaces: Bool
 
-  /// One transaction of a space.
+  /// One transaction that may write into a space.
+  ///
+  /// - Throws: ``RemoteError`` with `unavailable` or `space-moved` for one that is on its way to
+  ///   another store, and takes nothing here.
   func update<Value: Sendable>(
     _ space: SpaceName, _ body: (LockedSpace) throws -> Value
+  ) throws -> Value {
+    try look(at: space) { try writing(into: $0, body) }
+  }
+
+  private func writing<Value>(
+    into locked: LockedSpace, _ body: (LockedSpace) throws -> Value
+  ) throws -> Value {
+    if !Planted.isActive(.freezeForgotten) {
+      try locked.rows.standing.checkIsWritten(locked.name)
+    }
+    return try body(locked)
+  }
+
+  /// One transaction that only reads, or that looks itself whether the space takes anything.
+  func look<Value: Sendable>(
+    at space: SpaceName, _ body: (LockedSpace) throws -> Value
   ) throws -> Value {
     try store.update(space) { try body(LockedSpace(name: space, rows: $0, access: self)) }
   }
 
-  /// The same unless another process is at the space.
+  /// The same as ``look(at:_:)`` unless another process is at the space.
   func updateUnlessLocked<Value: Sendable>(
     _ space: SpaceName, _ body: (LockedSpace) throws -> Value
   ) throws -> Value? {
@@ -27,12 +46,14 @@ struct SpaceAccess: Sendable {
     }
   }
 
-  /// One of a push.
+  /// One of a push, which writes.
+  ///
+  /// - Throws: As ``update(_:_:)`` does.
   func update<Value: Sendable>(
     _ space: SpaceName, foreseeing push: ForeseenPush, _ body: (LockedSpace) throws -> Value
   ) throws -> Value {
     try store.update(space, foreseeing: push) {
-      try body(LockedSpace(name: space, rows: $0, access: self))
+      try writing(into: LockedSpace(name: space, rows: $0, access: self), body)
     }
   }
 }
@@ -46,7 +67,7 @@ struct LockedSpace {
 
   var clock: ServerClock { access.clock }
   var limits: ServerLimits { access.limits }
-  var epoch: String { access.store.epoch }
+  var epoch: String { rows.standing.epoch }
   /// What a clock that nobody sets says is ahead was written down while it was ahead.
   var isSteady: Bool { access.watch.isSteady(clock) }
 

@@ -28,7 +28,7 @@ extension SpaceOperator {
   ///
   /// - Throws: ``RemoteError`` with `not-found` where there is no such space; the store's errors.
   public func horizon(of space: SpaceName) throws -> SpaceHorizon {
-    try access.update(space) { space in
+    try access.look(at: space) { space in
       try space.ensureIsThere()
       let rows = space.rows
       let leases = try rows.leases()

@@ -13,7 +13,8 @@ public struct SpaceOperator: Sendable {
   /// reports. A push that is under way commits before this returns, or is refused. Devices pull
   /// what the space has, and keep what they write.
   ///
-  /// - Throws: ``RemoteError`` with `not-found` where there is no such space; the store's errors.
+  /// - Throws: ``RemoteError`` with `not-found` where there is no such space, or with `unavailable`
+  ///   or `space-moved` where it is on its way to another store; the store's errors.
   public func suspend(_ space: SpaceName) throws {
     try access.update(space) { space in
       try space.ensureIsThere()
@@ -38,6 +39,21 @@ public struct SpaceOperator: Sendable {
     try space.rows.set(deadlines)
   }
 
+  /// As ``SpaceService/revoke(_:)``, by the token's digest.
+  @discardableResult
+  public func revoke(_ digest: TokenDigest) throws -> Bool {
+    guard let record = try service.store.token(digest) else { return false }
+    do {
+      // Under the space's lock: a move copies all tokens, and none may be revoked here alone.
+      return try access.update(record.space) { space in
+        try space.ensureIsThere()
+        return try space.rows.remove(digest) != nil
+      }
+    } catch let error as RemoteError where error.code == .notFound {
+      return false
+    }
+  }
+
   /// Makes a token in place of another one, in one transaction: of the same space, member and
   /// label. The other one expires.
   ///
@@ -45,22 +61,26 @@ public struct SpaceOperator: Sendable {
   ///   - old: any, also one that has expired.
   ///   - grace: how much longer the old one opens the space, unless it expires before.
   ///   - expires: as for ``SpaceService/createToken(for:of:label:expires:using:)``.
-  /// - Throws: ``RemoteError`` with `not-found` where there is no such token.
+  /// - Throws: ``RemoteError`` with `not-found` where there is no such token, or with `unavailable`
+  ///   or `space-moved` where its space is on its way to another store.
   public func rotateToken(
     _ old: TokenDigest, grace: Duration, expires: Date? = nil,
     using generator: inout some RandomNumberGenerator
   ) throws -> String {
     let token = TokenDigest.drawToken(using: &generator)
     let digest = TokenDigest(token: token)
-    guard let known = try service.store.token(old),
-      // It may have been revoked since, and then does not come back.
-      try service.store.replaceToken(
-        old, expiring: clock.now(after: grace),
-        by: TokenRecord(
-          digest: digest, space: known.space, member: known.member, label: known.label,
-          created: clock.now, expires: expires))
-    else {
-      throw RemoteError(.notFound, "there is no token \(old); see 'tern token list'")
+    let absent = RemoteError(.notFound, "there is no token \(old); see 'tern token list'")
+    guard let known = try service.store.token(old) else { throw absent }
+    // Under the space's lock: a move copies all tokens, and none may change here alone.
+    try access.update(known.space) { space in
+      try space.ensureIsThere()
+      let new = TokenRecord(
+        digest: digest, space: known.space, member: known.member, label: known.label,
+        created: clock.now, expires: expires)
+      // The old one may have been revoked since, and then does not come back.
+      guard try space.rows.replaceToken(old, expiring: clock.now(after: grace), by: new) else {
+        throw absent
+      }
     }
     return token
   }

@@ -35,7 +35,7 @@ extension SpaceService {
     for (replica, sequence) in heads.sequences {
       authors[replica, default: SpaceAuthor()].sequence = sequence
     }
-    let leases = try access.update(space) {
+    let leases = try access.look(at: space) {
       try $0.ensureIsThere()
       return try $0.rows.leases()
     }

@@ -36,6 +36,12 @@ extension SpaceService {
       }
       let base = try rows.basePosition
       guard base > held else { return }
+      guard rows.standing.phase != .leaving else {
+        throw RemoteError(
+          .unavailable,
+          "the space is being copied to another store, and this would change what is copied; let "
+            + "'tern space move' finish, or end the move with --cancel")
+      }
       guard try !rows.droppedSnapshots().contains(where: { $0.position >= base }) else {
         throw RemoteError(
           .snapshotConflict,

@@ -27,16 +27,16 @@ extension SpaceService {
     by member: MemberName? = nil
   ) throws -> (page: PulledPage, renewal: LeaseRenewal?) {
     let place = try cursor.map { cursor in
-      guard let place = SpaceCursor(cursor), place.epoch == store.epoch else {
-        throw RemoteError.unknownCursor(clock)
-      }
+      guard let place = SpaceCursor(cursor) else { throw RemoteError.unknownCursor(clock) }
       return place
     }
     let position = place?.position ?? 0
     let stored = try store.page(
       of: space, after: position, excluding: excluded, contentBytes: limits.pageBytes,
       operations: Planted.isActive(.pageUnlimited) ? .max : limits.pageOperations)
-    let known = SpaceCursor(epoch: store.epoch, position: position, chain: stored.chainBefore)
+    try stored.standing.checkIsRead(space)
+    let epoch = stored.standing.epoch
+    let known = SpaceCursor(epoch: epoch, position: position, chain: stored.chainBefore)
     guard position <= stored.head, place == nil || place == known else {
       throw RemoteError.unknownCursor(clock)
     }
@@ -49,7 +49,7 @@ extension SpaceService {
       return try page(of: space, after: passed(position + 1, in: space), excluding: excluded)
     }
     let next = SpaceCursor(
-      epoch: store.epoch, position: stored.end, chain: stored.lastChain ?? stored.chainBefore)
+      epoch: epoch, position: stored.end, chain: stored.lastChain ?? stored.chainBefore)
     let page = PulledPage(
       operations: try stored.operations.map { try SyncOperation(bytes: $0) }, cursor: next.cursor,
       hasMore: stored.end < stored.head, now: clock.now)
@@ -65,10 +65,11 @@ extension SpaceService {
 
   /// For a planted bug.
   private func passed(_ base: UInt64, in space: SpaceName) throws -> RemoteCursor {
-    let chain = try store.page(
-      of: space, after: base, excluding: nil, contentBytes: 0, operations: 0
-    ).chainBefore
-    return SpaceCursor(epoch: store.epoch, position: base, chain: chain).cursor
+    let page = try store.page(
+      of: space, after: base, excluding: nil, contentBytes: 0, operations: 0)
+    return SpaceCursor(
+      epoch: page.standing.epoch, position: base, chain: page.chainBefore
+    ).cursor
   }
 }
 

@@ -22,8 +22,9 @@ extension SpaceService {
   ) throws -> PushReceipt {
     let now = clock.now
     guard !pushed.isEmpty else {
-      let position = try store.summary(of: space).position
-      return PushReceipt(now: now, position: position, accepted: 0)
+      let summary = try store.summary(of: space)
+      try summary.standing.checkIsRead(space)
+      return PushReceipt(now: now, position: summary.position, accepted: 0)
     }
     try reserve.check(adding: pushed.reduce(0) { $0 + $1.operation.bytes.count })
     var grown: SpaceHead?

@@ -31,6 +31,10 @@ extension SpaceService {
   // MARK: - The disk
 
   /// Why nothing new is stored at the moment; `nil` while there is room.
-  package func shortage() throws -> String? { try reserve.shortage() }
+  ///
+  /// - Parameter bytes: how many are to be stored.
+  package func shortage(adding bytes: Int = 0) throws -> String? {
+    try reserve.shortage(adding: bytes)
+  }
 }
 #endif

@@ -10,16 +10,15 @@ extension SpaceService {
     _ offer: SnapshotOffer, in space: SpaceName, by member: MemberName? = nil
   ) throws -> SnapshotUpload {
     try SnapshotAdmission.checkShape(offer, limits)
-    let beginning = SpaceCursor(epoch: store.epoch, position: 0, chain: nil).cursor
-    let admission = SnapshotAdmission(
-      cursor: offer.cursor ?? beginning, isBase: offer.isBase, schemaVersion: offer.schema?.version,
-      heads: offer.heads, now: clock.now)
-    let id = offer.id(at: admission.cursor)
     try reserve.check()
-    return try access.update(space) { [admission] space in
+    return try access.update(space) { space in
       let (rows, intake) = (space.rows, space.intake)
-      var admission = admission
-      admission.isRefilled = try space.isRefilled
+      let beginning = SpaceCursor(epoch: space.epoch, position: 0, chain: nil).cursor
+      let admission = SnapshotAdmission(
+        cursor: offer.cursor ?? beginning, isBase: offer.isBase,
+        schemaVersion: offer.schema?.version, heads: offer.heads,
+        isRefilled: try space.isRefilled, now: clock.now)
+      let id = offer.id(at: admission.cursor)
       try space.ensureRoom()
       try space.ensureTakes()
       try space.upkeep.dropOldUploads()
@@ -28,7 +27,7 @@ extension SpaceService {
       if let known, let refusal = known.refusal, try !intake.isLookedAtAgain(known) {
         throw RemoteError.refused(id, refusal)
       }
-      let position = try admission.check(rows, epoch: store.epoch)
+      let position = try admission.check(rows, epoch: space.epoch)
       if offer.isBase {
         try space.room.check(forBase: offer.heads, of: Bringer(member), admission.isRefilled)
       }
@@ -144,7 +143,7 @@ extension SpaceService {
   /// The snapshots and uploads of a space, the least position first.
   public func snapshots(of space: SpaceName) throws -> [StoredSnapshot] {
     guard try store.spaces().contains(space) else { return [] }
-    return try access.update(space) {
+    return try access.look(at: space) {
       try $0.ensureIsThere()
       return try $0.rows.snapshots()
     }

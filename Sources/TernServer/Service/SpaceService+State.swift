@@ -27,7 +27,7 @@ extension SpaceService {
       guard position > 0, let place = SpaceCursor(report.cursor),
         place
           == SpaceCursor(
-            epoch: store.epoch, position: position, chain: try rows.chain(at: position))
+            epoch: space.epoch, position: position, chain: try rows.chain(at: position))
       else {
         throw RemoteError(
           .stateSuperseded, "the space grew since, or was wiped or restored; greet again",

@@ -30,14 +30,17 @@ extension SpaceService {
   /// those of other processes too.
   ///
   /// - Returns: whether there was such a token.
+  /// - Throws: ``RemoteError`` with `unavailable` or `space-moved` where its space is on its way to
+  ///   another store, which has the token too; the store's errors.
   @discardableResult
   public func revoke(_ token: String) throws -> Bool {
-    try store.removeToken(TokenDigest(token: token))
+    try asOperator.revoke(TokenDigest(token: token))
   }
 
   /// Returns when `token` opens `space`: what the store knows of it.
   ///
-  /// - Throws: ``RemoteError`` with `unauthorized` or `forbidden`.
+  /// - Throws: ``RemoteError`` with `unauthorized` or `forbidden`; with `space-moved` or
+  ///   `unavailable` where another store serves the space, or this one not yet.
   @discardableResult
   public func authorize(_ token: String?, for space: SpaceName) throws -> TokenRecord {
     guard let token, let record = try store.token(TokenDigest(token: token)) else {
@@ -55,6 +58,7 @@ extension SpaceService {
       throw RemoteError(
         .forbidden, "the token is for another space; use this space's own token")
     }
+    try record.phase.checkIsRead(space)
     return record
   }
 }

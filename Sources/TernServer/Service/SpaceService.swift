@@ -47,6 +47,7 @@ public struct SpaceService: Sendable {
     _ space: SpaceName, as replica: ReplicaID? = nil, by member: MemberName? = nil
   ) throws -> RemoteGreeting {
     let summary = try store.summary(of: space)
+    try summary.standing.checkIsRead(space)
     let snapshot = summary.snapshot.map {
       RemoteSnapshot(
         id: $0.id, position: $0.position, cursor: $0.cursor, parts: $0.parts,
@@ -57,7 +58,7 @@ public struct SpaceService: Sendable {
     let last = summary.state?.report
     let isBanned = last.map { records[$0.replica]?.bannedAfter != nil } ?? false
     var greeting = RemoteGreeting(
-      epoch: store.epoch, now: clock.now, position: summary.position,
+      epoch: summary.standing.epoch, now: clock.now, position: summary.position,
       heads: summary.heads, snapshot: snapshot, trimmed: summary.trimmed,
       wantsSnapshot: summary.wantsSnapshot(limits, clock),
       state: summary.state?.position == summary.position && !isBanned ? last : nil,

@@ -9,7 +9,8 @@ import TernCore
 /// is durable, on a throw nothing of it is stored. Other errors than the body's own are the
 /// store's.
 public protocol SpaceStore: Sendable {
-  /// Drawn when the store was made, never changed: 32 hexadecimal digits.
+  /// Drawn when the store was made, never changed: 32 hexadecimal digits. That of the spaces that
+  /// are made in it: ``SpaceStanding/epoch``.
   var epoch: String { get }
 
   /// How many transactions of different spaces it runs at once.
@@ -18,11 +19,14 @@ public protocol SpaceStore: Sendable {
   /// The newest position of a space and of its authors; zero for a space that doesn't exist.
   func summary(of space: SpaceName) throws -> SpaceSummary
 
+  /// Where a space stands alone; `nil` for one that doesn't exist.
+  func standing(of space: SpaceName) throws -> SpaceStanding?
+
   /// The newest position of a space alone; zero for a space that doesn't exist.
   func position(of space: SpaceName) throws -> UInt64
 
-  /// The heads of several spaces by one query, without those that don't exist. How a server learns
-  /// of what other processes do.
+  /// The heads of several spaces by one query, without those that don't exist, were moved away or
+  /// are not whole yet. How a server learns of what other processes do.
   func heads(of spaces: [SpaceName]) throws -> [SpaceName: SpaceHead]
 
   /// The clock by which everybody goes who uses the store.
@@ -123,13 +127,6 @@ public protocol SpaceStore: Sendable {
 
   /// All tokens, the oldest first.
   func tokens() throws -> [TokenRecord]
-
-  /// Adds a token in place of another one, of the same space, which expires at `end` unless it does
-  /// before. Returns whether there was one; otherwise nothing is added.
-  func replaceToken(_ old: TokenDigest, expiring end: Date, by new: TokenRecord) throws -> Bool
-
-  /// Returns whether there was one.
-  func removeToken(_ digest: TokenDigest) throws -> Bool
 }
 
 extension SpaceStore {
@@ -176,6 +173,10 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows, AuthorRows {
 
   /// How many spaces there were before, when this transaction makes one more; otherwise `nil`.
   var spacesBefore: Int? { get throws }
+
+  /// Which history the space has, and whether it is on its way to another store, when the
+  /// transaction began.
+  var standing: SpaceStanding { get }
 
   /// The heads of those authors that have one.
   func heads(of authors: Set<ReplicaID>) throws -> [ReplicaID: AuthorHead]
@@ -238,5 +239,22 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows, AuthorRows {
 
   /// Adds a token, of this space.
   func add(_ token: TokenRecord) throws
+
+  /// Removes a token of this space. Returns what was known of it; `nil` where there was none.
+  func remove(_ token: TokenDigest) throws -> TokenRecord?
+}
+
+extension SpaceTransaction {
+  /// Adds a token in place of another one of this space, which expires at `end` unless it does
+  /// before. Returns whether there was one; otherwise nothing is added.
+  package func replaceToken(
+    _ old: TokenDigest, expiring end: Date, by new: TokenRecord
+  ) throws -> Bool {
+    guard var record = try remove(old) else { return false }
+    record.expires = record.expires.map { min($0, end) } ?? end
+    try add(record)
+    try add(new)
+    return true
+  }
 }
 #endif

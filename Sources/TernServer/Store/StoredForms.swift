@@ -137,6 +137,14 @@ extension AuthorHead {
   static let columns = "sequence, time, continues, operations, bytes"
 }
 
+extension TokenRecord {
+  /// The columns of a token and its space, in the order in which stores read them.
+  static let columns = """
+    token.digest, space.name, token.created_ms, token.member, token.label, token.expires_ms,
+      space.phase
+    """
+}
+
 extension AuthorRecord {
   /// The columns of a record, in the order in which stores read them.
   static let columns = "member, brought_by, brought_first, brought_last, admitted, banned_after"

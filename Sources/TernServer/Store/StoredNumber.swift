@@ -19,6 +19,8 @@ enum StoredNumber: String {
   case part = "part's index"
   case bytes = "number of bytes"
   case share = "percentage"
+  /// A ``SpacePhase``.
+  case phase
   case flag
 
   var range: ClosedRange<Int64> {
@@ -32,6 +34,7 @@ enum StoredNumber: String {
     case .part: 0...Int64(Int32.max)
     case .bytes: 0...Self.maximumPosition
     case .share: 1...100
+    case .phase: 0...4
     case .flag: 0...1
     }
   }
@@ -66,7 +69,7 @@ enum StoredNumber: String {
     ("space", "quota_authors", .position), ("space", "quota_share", .share),
     ("space", "refill_ms", .time), ("space", "untrimmed_ms", .time),
     ("space", "suspended_ms", .time),
-    ("space", "released", .position), ("space", "kept_bytes", .bytes),
+    ("space", "released", .position), ("space", "kept_bytes", .bytes), ("space", "phase", .phase),
     ("snapshot", "dropped_ms", .time),
     ("trim_mark", "position", .position), ("trim_mark", "at_ms", .time),
     ("operation", "position", .position), ("operation", "sequence", .operationSequence),

@@ -77,8 +77,6 @@ public protocol SnapshotRows: AnyObject {
   /// Those that are there, whole or not, the least position first.
   func snapshots() throws -> [StoredSnapshot]
 
-  func snapshot(_ id: String) throws -> StoredSnapshot?
-
   func snapshotHeads(of id: String) throws -> [ReplicaID: SnapshotHead]
 
   func add(_ snapshot: StoredSnapshot, heads: [ReplicaID: SnapshotHead]) throws
@@ -113,5 +111,12 @@ public protocol SnapshotRows: AnyObject {
   func partDigest(_ index: Int, of id: String) throws -> PartDigest?
 
   func addPart(_ bytes: [UInt8], digest: PartDigest, index: Int, of id: String) throws
+}
+
+extension SnapshotRows {
+  /// One of the few that are there.
+  public func snapshot(_ id: String) throws -> StoredSnapshot? {
+    try snapshots().first { $0.id == id }
+  }
 }
 #endif

@@ -4,6 +4,8 @@ import TernCore
 
 /// How far a space and each of its authors are.
 public struct SpaceSummary: Hashable, Sendable {
+  /// Of a space that doesn't exist, that of one which is made now.
+  public var standing: SpaceStanding
   public var position: UInt64
   public var heads: VersionVector
   /// The greatest time of an operation.
@@ -21,11 +23,12 @@ public struct SpaceSummary: Hashable, Sendable {
   public var suspended: Date?
 
   public init(
-    position: UInt64 = 0, heads: VersionVector = .init(), trimmed: UInt64 = 0,
-    snapshot: StoredSnapshot? = nil, snapshotHeads: VersionVector = .init(),
-    refused: Date? = nil,
-    state: StoredState? = nil, newestTime: HybridTime = .zero, suspended: Date? = nil
+    standing: SpaceStanding, position: UInt64 = 0, heads: VersionVector = .init(),
+    trimmed: UInt64 = 0, snapshot: StoredSnapshot? = nil, snapshotHeads: VersionVector = .init(),
+    refused: Date? = nil, state: StoredState? = nil, newestTime: HybridTime = .zero,
+    suspended: Date? = nil
   ) {
+    self.standing = standing
     self.position = position
     self.heads = heads
     self.newestTime = newestTime
@@ -133,6 +136,8 @@ public struct NewOperation: Hashable, Sendable {
 
 /// Operations of a space in its order, and what surrounds them.
 public struct StoredPage: Hashable, Sendable {
+  /// Of a space that doesn't exist, that of one which is made now.
+  public var standing: SpaceStanding
   /// The space's newest position when the page was read.
   public var head: UInt64
   /// Operations up to here are served no more.
@@ -149,9 +154,10 @@ public struct StoredPage: Hashable, Sendable {
   public var lastChain: ChainDigest?
 
   public init(
-    head: UInt64, trimmed: UInt64 = 0, chainBefore: ChainDigest? = nil,
+    standing: SpaceStanding, head: UInt64, trimmed: UInt64 = 0, chainBefore: ChainDigest? = nil,
     operations: [[UInt8]] = [], end: UInt64 = 0, lastChain: ChainDigest? = nil
   ) {
+    self.standing = standing
     self.head = head
     self.trimmed = trimmed
     self.chainBefore = chainBefore

@@ -41,6 +41,8 @@ public struct TokenRecord: Hashable, Sendable {
   public let created: Date
   /// From when on it opens nothing; `nil` for one that stays until it is revoked.
   public var expires: Date?
+  /// That of its space.
+  public var phase = SpacePhase.served
 
   public init(
     digest: TokenDigest, space: SpaceName, member: MemberName? = nil, label: TokenLabel? = nil,

@@ -35,13 +35,14 @@ extension Planted {
     #expect(
       try PlantedTable.names(of: "servers", in: text) == Planted.ofServers.map(\.rawValue))
     #expect(try PlantedTable.names(of: "stores", in: text) == Planted.ofStores.map(\.rawValue))
+    #expect(try PlantedTable.names(of: "moves", in: text) == Planted.ofMoves.map(\.rawValue))
     #expect(
       try PlantedTable.names(of: "devices", in: text) == Planted.ofDevices.map(\.rawValue))
     #expect(
       Set(
         Planted.ofSync + Planted.ofSchemas + Planted.ofFolds + Planted.ofVeils
           + Planted.ofLocalChildren + Planted.ofServers + Planted.ofStores + Planted.ofDevices
-          + Planted.ofJobs)
+          + Planted.ofMoves + Planted.ofJobs)
         == Set(Planted.allCases))
     #expect(Planted.allCases.count >= 15)
   }

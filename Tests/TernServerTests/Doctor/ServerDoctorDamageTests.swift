@@ -43,6 +43,8 @@ struct ServerDoctorDamageTests {
     ("DELETE FROM store", ["epoch"]),
     ("INSERT INTO store SELECT epoch FROM store", ["epoch"]),
     ("UPDATE store SET epoch = 'x'", ["epoch"]),
+    ("UPDATE space SET epoch = 'x' WHERE name = 'work'", ["epoch", "snapshot-cursor"]),
+    ("UPDATE space SET phase = 5 WHERE name = 'work'", ["number"]),
     ("UPDATE token SET digest = x'00' WHERE space = \(work)", ["token"]),
     ("UPDATE space SET name = 'no name' WHERE name = 'home'", ["space"]),
     ("UPDATE space SET trimmed = 4 WHERE name = 'home'", ["space"]),

@@ -41,6 +41,14 @@ struct ServerDoctorTests {
     #expect(try patient.findings() == [])
   }
 
+  @Test(arguments: 0..<5)
+  func `a space on its way to another store, or from one, is a remark`(_ phase: Int) throws {
+    let patient = try ServerPatient()
+    try patient.harm("UPDATE space SET phase = \(phase) WHERE name = 'home'")
+    #expect(try patient.remarks().contains("space-moving") == (phase != 0))
+    #expect(try patient.findings() == [])
+  }
+
   @Test func `a file that others may open is a remark`() throws {
     let patient = try ServerPatient()
     #expect(try !patient.remarks().contains("file-open"))

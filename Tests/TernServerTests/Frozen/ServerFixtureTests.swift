@@ -19,6 +19,8 @@ struct ServerFixtureTests {
     case keptSix
     /// That of format 7.
     case keptSeven
+    /// That of format 8.
+    case keptEight
     /// What today's code makes in its place.
     case made
   }
@@ -30,7 +32,10 @@ struct ServerFixtureTests {
   private static let five = kept("server-5.tern")
   private static let six = kept("server-6.tern")
   private static let seven = kept("server-7.tern")
+  private static let eight = kept("server-8.tern")
   private static let shed = SpaceName(stored: "shed")
+  private static let (yard, attic) = (SpaceName(stored: "yard"), SpaceName(stored: "attic"))
+  private static let otherEpoch = "7c0d5b1e9f3a2846d1c4b7a09e8f6352"
   private static let annasToken =
     "tern_7fce8fe54eef4ccb2202dfc991634333f0cd07e8b2f993956d6cf05a39eb7d1b"
   /// In the middle of the century.
@@ -91,7 +96,18 @@ struct ServerFixtureTests {
       using: &generator)
     #expect(lasting == expiringToken)
     try service.asOperator.suspend(shed)
+    try makeMoved(service, store)
     try store.close()
+  }
+
+  /// A space that came from another store, and one that moved there.
+  private static func makeMoved(_ service: SpaceService, _ store: SQLiteSpaceStore) throws {
+    var (ivy, jon) = (Author(11), Author(12))
+    try store.place(SpaceStanding(epoch: otherEpoch, peer: otherEpoch), of: yard)
+    _ = try service.push(ivy.write(count: 2), to: yard)
+    _ = try service.push([jon.write()], to: attic)
+    try store.place(
+      SpaceStanding(epoch: store.epoch, phase: .moved, peer: otherEpoch), of: attic)
   }
 
   /// A file that is not there fails, but for whoever makes it.
@@ -114,8 +130,9 @@ struct ServerFixtureTests {
     case .kept:
       try FileManager.default.copyItem(atPath: Self.kept("server.tern"), toPath: path)
     case .keptFive: try FileManager.default.copyItem(atPath: Self.five, toPath: path)
-    case .keptSeven: try FileManager.default.copyItem(atPath: Self.seven, toPath: path)
     case .keptSix: try FileManager.default.copyItem(atPath: Self.six, toPath: path)
+    case .keptSeven: try FileManager.default.copyItem(atPath: Self.seven, toPath: path)
+    case .keptEight: try FileManager.default.copyItem(atPath: Self.eight, toPath: path)
     case .made: try Self.make(path)
     }
     try body(path)
@@ -144,8 +161,9 @@ struct ServerFixtureTests {
           page.operations.first.map { Array($0.bytes[$0.bodyOffset...]) } == Array("two".utf8))
         #expect(refusal { _ = try service.pull(from: .home, after: nil) } != nil)
         if origin != .kept { try checkFive(service) }
-        if [.keptSix, .keptSeven, .made].contains(origin) { try checkSix(service) }
-        if [.keptSeven, .made].contains(origin) { try checkSeven(service) }
+        if [.keptSix, .keptSeven, .keptEight, .made].contains(origin) { try checkSix(service) }
+        if [.keptSeven, .keptEight, .made].contains(origin) { try checkSeven(service) }
+        if [.keptEight, .made].contains(origin) { try checkEight(service) }
         try store.close()
       }
       let store = try openStore(path)
@@ -166,6 +184,16 @@ struct ServerFixtureTests {
       try expectHealthy(store)
       try store.close()
     }
+  }
+
+  /// What format 8 has more.
+  private func checkEight(_ service: SpaceService) throws {
+    #expect(try service.greet(Self.yard).epoch == Self.otherEpoch)
+    let cursor = try service.end(of: Self.yard).rawValue
+    #expect(cursor.hasPrefix("\(Self.otherEpoch).2."))
+    #expect(refusal { _ = try service.greet(Self.attic) }?.code == .spaceMoved)
+    let standing = try service.store.summary(of: Self.attic).standing
+    #expect(standing.peer == Self.otherEpoch && standing.epoch == service.store.epoch)
   }
 
   /// What format 7 has more.
@@ -216,9 +244,9 @@ struct ServerFixtureTests {
       "made once, where TERN_MAKE_FIXTURES is set"))
   func `the file is made once`() throws {
     // Refuses to overwrite.
-    try #require(!FileManager.default.fileExists(atPath: Self.seven))
+    try #require(!FileManager.default.fileExists(atPath: Self.eight))
     // Elsewhere, because a log and its index stay beside a file in WAL mode.
-    try withCopy(.made) { try FileManager.default.copyItem(atPath: $0, toPath: Self.seven) }
+    try withCopy(.made) { try FileManager.default.copyItem(atPath: $0, toPath: Self.eight) }
   }
 }
 

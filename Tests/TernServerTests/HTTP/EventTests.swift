@@ -148,7 +148,7 @@ struct EventTests {
       #expect(try await work.next() == Self.first)
       #expect(try store.removeSpace(.home))
       try await end(&home)
-      #expect(try store.removeToken(TokenDigest(token: other)))
+      #expect(try server.service.revoke(other))
       try await end(&work)
     }
   }

@@ -45,14 +45,14 @@ struct SpaceStoreConformanceTests {
     (.makesRead, [.empty]), (.sharesLeases, [.apart]), (.countsNoSpaces, [.made]),
     (.givesAllHeads, [.keys]), (.chainsBeyond, [.chain]), (.losesBaseHeads, [.base]),
     (.passesHeld, [.held]), (.keepsBases, [.passed]), (.keepsFirstReport, [.state]),
-    (.keepsQuota, [.quota]),
+    (.keepsQuota, [.quota]), (.forgetsEpoch, [.standing]),
     (.keepsDeadlines, [.deadlines]), (.snapshotsUnordered, [.newest]), (.keepsDropped, [.dropped]),
     (.droppedUnordered, [.kept, .bringBack]), (.bringsBackOver, [.bringBack]),
     (.forgetsNothing, [.forgotten]), (.trimsMore, [.trim]), (.releasesAll, [.release]),
     (.emptiesAll, [.removeTrimmed]), (.countsNothingBack, [.untrim]), (.hidesOwn, [.reads]),
     (.mixesMarks, [.marks, .reads]), (.countsBanned, [.authors]), (.countsForAll, [.counted]),
     (.givesAllMembers, [.members]), (.findsAllTokens, [.several]), (.placesAbsent, [.places]),
-    (.expiresNothing, [.replaced]), (.staysSuspended, [.suspension]),
+    (.forgetsExpiry, [.replaced]), (.staysSuspended, [.suspension]),
   ]
 
   @Test func `every scenario is failed by a fault, and every fault fails one`() {

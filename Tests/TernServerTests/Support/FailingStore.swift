@@ -77,6 +77,11 @@ final class FailingStore: SpaceStore {
     try base.authorRecords(of: space)
   }
 
+  func standing(of space: SpaceName) throws -> SpaceStanding? {
+    countRead()
+    return try base.standing(of: space)
+  }
+
   func position(of space: SpaceName) throws -> UInt64 {
     countRead()
     try note(.position(space))
@@ -139,11 +144,5 @@ final class FailingStore: SpaceStore {
     try note(.tokens)
     return try base.tokens(of: digests)
   }
-  func replaceToken(
-    _ old: TokenDigest, expiring end: Date, by new: TokenRecord
-  ) throws -> Bool {
-    try base.replaceToken(old, expiring: end, by: new)
-  }
-  func removeToken(_ digest: TokenDigest) throws -> Bool { try base.removeToken(digest) }
 }
 #endif

@@ -38,14 +38,15 @@ final class FaultyStore: SpaceStore {
     /// Those of `FaultyTransaction`.
     case countsNoSpaces, givesAllHeads, chainsBeyond, losesBaseHeads, passesHeld, keepsBases,
       keepsFirstReport
-    case keepsQuota, keepsDeadlines, snapshotsUnordered, keepsDropped, droppedUnordered
+    case keepsQuota, keepsDeadlines, forgetsEpoch, snapshotsUnordered, keepsDropped
+    case droppedUnordered
     case bringsBackOver, forgetsNothing, trimsMore, releasesAll, emptiesAll, countsNothingBack
     /// Asked for some tokens, it finds all.
     case findsAllTokens
-    /// It has positions of spaces that are not there.
+    /// It knows where spaces are that are not there.
     case placesAbsent
-    /// A token that gives way to another one stays for ever.
-    case expiresNothing
+    /// Of a token that it removes it doesn't say until when that was good.
+    case forgetsExpiry
     case staysSuspended
     case hidesOwn, mixesMarks, countsBanned, countsForAll, givesAllMembers
   }
@@ -67,6 +68,10 @@ final class FaultyStore: SpaceStore {
   }
 
   func summary(of space: SpaceName) -> SpaceSummary { base.summary(of: space) }
+
+  func standing(of space: SpaceName) -> SpaceStanding? {
+    base.standing(of: space) ?? (fault == .placesAbsent ? SpaceStanding(epoch: epoch) : nil)
+  }
 
   func position(of space: SpaceName) throws -> UInt64 {
     if fault == .makesRead { try base.update(space) { _ in } }
@@ -172,13 +177,5 @@ final class FaultyStore: SpaceStore {
     return fault == .tokensUnordered
       ? tokens.sorted { $0.digest.description < $1.digest.description } : tokens
   }
-
-  func replaceToken(
-    _ old: TokenDigest, expiring end: Date, by new: TokenRecord
-  ) -> Bool {
-    base.replaceToken(old, expiring: fault == .expiresNothing ? .distantFuture : end, by: new)
-  }
-
-  func removeToken(_ digest: TokenDigest) -> Bool { base.removeToken(digest) }
 }
 #endif

@@ -19,6 +19,12 @@ final class FaultyTransaction: SpaceTransaction {
     get throws { fault == .countsNoSpaces ? 0 : try base.spacesBefore }
   }
 
+  var standing: SpaceStanding {
+    var standing = base.standing
+    if fault == .forgetsEpoch { standing.epoch = "" }
+    return standing
+  }
+
   func heads(of authors: Set<ReplicaID>) throws -> [ReplicaID: AuthorHead] {
     fault == .givesAllHeads ? try base.heads() : try base.heads(of: authors)
   }
@@ -64,6 +70,11 @@ final class FaultyTransaction: SpaceTransaction {
     try base.set(known)
   }
   func add(_ token: TokenRecord) throws { try base.add(token) }
+  func remove(_ token: TokenDigest) throws -> TokenRecord? {
+    var record = try base.remove(token)
+    if fault == .forgetsExpiry { record?.expires = nil }
+    return record
+  }
 }
 
 extension FaultyTransaction {
@@ -71,7 +82,6 @@ extension FaultyTransaction {
     let snapshots = try base.snapshots()
     return fault == .snapshotsUnordered ? snapshots.reversed() : snapshots
   }
-  func snapshot(_ id: String) throws -> StoredSnapshot? { try base.snapshot(id) }
   func snapshotHeads(of id: String) throws -> [ReplicaID: SnapshotHead] {
     try base.snapshotHeads(of: id)
   }

@@ -33,9 +33,10 @@ struct LiveServer {
     heartbeat: Duration = .seconds(15), idle: Duration = .seconds(75),
     maintenance: Duration = .seconds(3600), streams: PeriodicCheck.Times = .init(),
     limits: ServerLimits = .init(), clock: HandClock = .init(),
-    store: (any SpaceStore)? = nil, processor: ProcessorClock? = nil, isWatched: Bool = false,
-    adminPort: Int = 0, drainDelay: Duration = .zero, streamDrainTime: Duration = .seconds(10),
-    jitter: Double? = nil, authorizer: ((SpaceService) async throws -> any Authorizer)? = nil,
+    store: (any SpaceStore)? = nil, token known: String? = nil, processor: ProcessorClock? = nil,
+    isWatched: Bool = false, adminPort: Int = 0, drainDelay: Duration = .zero,
+    streamDrainTime: Duration = .seconds(10), jitter: Double? = nil,
+    authorizer: ((SpaceService) async throws -> any Authorizer)? = nil,
     tls: TLSFiles? = nil, logger: Logger? = nil, slowRequestTime: Duration? = nil,
     tracer: any Tracer = NoOpTracer(),
     _ body: (LiveServer) async throws -> Void
@@ -43,7 +44,7 @@ struct LiveServer {
     var generator = SeededGenerator(state: 11)
     let store = store ?? MemorySpaceStore(using: &generator)
     let service = SpaceService(store: store, clock: clock.clock, limits: limits)
-    let token = try service.createToken(for: .home, using: &generator)
+    let token = try known ?? service.createToken(for: .home, using: &generator)
     let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
     let logger = logger ?? Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
     var server = TernServerApplication(

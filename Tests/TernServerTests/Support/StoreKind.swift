@@ -25,21 +25,25 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
 
   /// - Parameters:
   ///   - hasRules: whether a service writes, which keeps the rules that a store doesn't know.
+  ///   - seed: another one makes a store of another epoch.
   ///   - slowStatements: who is told of statements that took long.
-  func open(hasRules: Bool = true, slowStatements: SlowStatements? = nil) throws -> StoreUnderTest {
+  func open(
+    hasRules: Bool = true, seed: UInt64 = 1, slowStatements: SlowStatements? = nil
+  ) throws -> StoreUnderTest {
     switch self {
     case .memory:
-      var generator = SeededGenerator(state: 1)
+      var generator = SeededGenerator(state: seed)
       return StoreUnderTest(store: MemorySpaceStore(using: &generator), examination: nil)
     case .sqlite:
       let folder = try TemporaryFolder()
-      let store = try openStore(folder.path("server.tern"), slowStatements: slowStatements)
+      let store = try openStore(
+        folder.path("server.tern"), seed: seed, slowStatements: slowStatements)
       return StoreUnderTest(
         store: store, examination: Examination(of: store, in: folder, hasRules: hasRules))
     case .postgreSQL, .pgBouncer:
       let database = try TestDatabase(behindPool: self == .pgBouncer)
       return StoreUnderTest(
-        store: try database.open(slowStatements: slowStatements), examination: database)
+        store: try database.open(seed: seed, slowStatements: slowStatements), examination: database)
     }
   }
 }

@@ -102,7 +102,7 @@ final class TestDatabase: AnyExamination {
   #else
   init(behindPool: Bool = false) throws {}
 
-  func open(slowStatements: SlowStatements? = nil) throws -> any SpaceStore {
+  func open(seed: UInt64 = 1, slowStatements: SlowStatements? = nil) throws -> any SpaceStore {
     preconditionFailure("built without PostgreSQL")
   }
   #endif

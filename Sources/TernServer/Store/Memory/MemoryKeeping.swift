@@ -40,8 +40,6 @@ struct MemoryKeeping {
 extension MemorySpaceTransaction {
   func snapshots() -> [StoredSnapshot] { keeping.rows }
 
-  func snapshot(_ id: String) -> StoredSnapshot? { keeping.snapshots[id]?.row }
-
   func snapshotHeads(of id: String) -> [ReplicaID: SnapshotHead] {
     keeping.snapshots[id]?.heads ?? [:]
   }

@@ -24,12 +24,19 @@ struct MemorySpace {
   /// Of every author, what of its operations is not released.
   private(set) var counted: [ReplicaID: CountedOperations] = [:]
 
+  /// Nothing in memory moves.
+  let standing: SpaceStanding
+
+  /// - Parameter epoch: the store's.
+  init(epoch: String) { standing = SpaceStanding(epoch: epoch) }
+
   var position: UInt64 { UInt64(entries.count) }
 
   var summary: SpaceSummary {
     let newest = keeping.newest
     return SpaceSummary(
-      position: position, heads: VersionVector(heads.mapValues(\.sequence)),
+      standing: standing, position: position,
+      heads: VersionVector(heads.mapValues(\.sequence)),
       trimmed: keeping.trimmed, snapshot: newest?.row,
       snapshotHeads: VersionVector((newest?.heads ?? [:]).mapValues(\.sequence)),
       refused: keeping.rows.filter { $0.refusal != nil }.map(\.touched).max(),
@@ -67,8 +74,8 @@ struct MemorySpace {
     after position: UInt64, excluding excluded: ReplicaID?, contentBytes: Int, operations: Int
   ) -> StoredPage {
     var page = StoredPage(
-      head: self.position, trimmed: keeping.trimmed, chainBefore: chain(at: position),
-      end: position)
+      standing: standing, head: self.position, trimmed: keeping.trimmed,
+      chainBefore: chain(at: position), end: position)
     guard position <= self.position else { return page }
     let start = Int(position)
     var total = 0

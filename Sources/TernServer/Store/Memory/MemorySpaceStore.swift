@@ -25,7 +25,13 @@ public final class MemorySpaceStore: SpaceStore {
   }
 
   public func summary(of space: SpaceName) -> SpaceSummary {
-    contents.withLock { $0.spaces[space]?.summary ?? SpaceSummary() }
+    contents.withLock {
+      $0.spaces[space]?.summary ?? SpaceSummary(standing: SpaceStanding(epoch: epoch))
+    }
+  }
+
+  public func standing(of space: SpaceName) -> SpaceStanding? {
+    contents.withLock { $0.spaces[space]?.standing }
   }
 
   public func position(of space: SpaceName) -> UInt64 {
@@ -48,7 +54,7 @@ public final class MemorySpaceStore: SpaceStore {
     contentBytes: Int, operations: Int
   ) -> StoredPage {
     contents.withLock {
-      $0.spaces[space, default: MemorySpace()]
+      $0.spaces[space, default: MemorySpace(epoch: epoch)]
         .page(
           after: position, excluding: excluded, contentBytes: contentBytes, operations: operations)
     }
@@ -58,7 +64,7 @@ public final class MemorySpaceStore: SpaceStore {
     _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
   ) throws -> Value {
     try contents.withLock { contents in
-      let (value, writes) = try Self.run(body, MemorySpaceTransaction(space, in: contents))
+      let (value, writes) = try Self.run(body, MemorySpaceTransaction(space, in: contents, epoch))
       contents.write(writes)
       return value
     }
@@ -144,21 +150,6 @@ public final class MemorySpaceStore: SpaceStore {
           < ($1.created, $1.digest.description)
       }
     }
-  }
-
-  public func replaceToken(
-    _ old: TokenDigest, expiring end: Date, by new: TokenRecord
-  ) -> Bool {
-    contents.withLock { contents in
-      guard var record = contents.tokens[old] else { return false }
-      record.expires = record.expires.map { min($0, end) } ?? end
-      (contents.tokens[old], contents.tokens[new.digest]) = (record, new)
-      return true
-    }
-  }
-
-  public func removeToken(_ digest: TokenDigest) -> Bool {
-    contents.withLock { $0.tokens.removeValue(forKey: digest) != nil }
   }
 }
 #endif

@@ -5,23 +5,25 @@ import TernCore
 /// What a transaction writes.
 struct MemoryWrites {
   let space: SpaceName
+  let standing: SpaceStanding
   var keeping: MemoryKeeping
   fileprivate(set) var operations: [NewOperation] = []
   fileprivate(set) var base: OperationDigest?
   fileprivate(set) var heads: [ReplicaID: AuthorHead] = [:]
   /// The space without some bases, where it is to be so.
   fileprivate(set) var passed: MemorySpace?
-  fileprivate(set) var tokens: [TokenRecord] = []
+  /// `nil` for those that it removes.
+  fileprivate(set) var tokens: [TokenDigest: TokenRecord?] = [:]
 }
 
 extension MemorySpaceStore.Contents {
   mutating func write(_ writes: MemoryWrites) {
     let space = writes.space
     if let passed = writes.passed { spaces[space] = passed }
-    spaces[space, default: MemorySpace()].append(
+    spaces[space, default: MemorySpace(epoch: writes.standing.epoch)].append(
       writes.operations, base: writes.base, heads: writes.heads)
     spaces[space]?.keep(writes.keeping)
-    for token in writes.tokens { tokens[token.digest] = token }
+    for (digest, token) in writes.tokens { tokens[digest] = token }
   }
 }
 
@@ -40,13 +42,18 @@ final class MemorySpaceTransaction: SpaceTransaction {
   /// Those of the store.
   private let known: [TokenDigest: TokenRecord]
 
-  init(_ name: SpaceName, in contents: MemorySpaceStore.Contents) {
+  /// - Parameter epoch: the store's.
+  init(_ name: SpaceName, in contents: MemorySpaceStore.Contents, _ epoch: String) {
     space = contents.spaces[name]
     known = contents.tokens
     position = space?.position ?? 0
-    writes = MemoryWrites(space: name, keeping: space?.keeping ?? MemoryKeeping())
+    writes = MemoryWrites(
+      space: name, standing: SpaceStanding(epoch: epoch), keeping: space?.keeping ?? MemoryKeeping()
+    )
     spacesBefore = space == nil ? contents.spaces.count : nil
   }
+
+  var standing: SpaceStanding { writes.standing }
 
   func heads(of authors: Set<ReplicaID>) -> [ReplicaID: AuthorHead] {
     heads().filter { authors.contains($0.key) }
@@ -107,7 +114,14 @@ final class MemorySpaceTransaction: SpaceTransaction {
     return keeping.emptied < last
   }
 
-  func add(_ token: TokenRecord) { writes.tokens.append(token) }
+  func add(_ token: TokenRecord) { writes.tokens[token.digest] = token }
+
+  func remove(_ token: TokenDigest) -> TokenRecord? {
+    let found = writes.tokens[token] ?? known[token]
+    guard let found, found.space == writes.space else { return nil }
+    writes.tokens.updateValue(nil, forKey: token)
+    return found
+  }
 
   func authorRecords(of authors: Set<ReplicaID>) -> [ReplicaID: AuthorRecord] {
     keeping.authors.filter { authors.contains($0.key) }
@@ -133,7 +147,8 @@ final class MemorySpaceTransaction: SpaceTransaction {
   }
 
   func members(atMost count: Int, withClaims claims: Bool) -> Set<MemberName> {
-    let own = (writes.tokens + known.values).filter { $0.space == writes.space }
+    let tokens = known.mapValues(Optional.some).merging(writes.tokens) { $1 }
+    let own = tokens.values.compactMap(\.self).filter { $0.space == writes.space }
     let claiming = keeping.authors.values.filter { claims && $0.bannedAfter == nil }
     let all = own.compactMap(\.member) + claiming.compactMap(\.member)
     return Set(Set(all).sorted().prefix(count))

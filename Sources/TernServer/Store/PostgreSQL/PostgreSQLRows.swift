@@ -25,6 +25,9 @@ final class PostgreSQLRows {
     try (0..<count).map { try transform(self[$0]) }
   }
 
+  fileprivate var columnCount: Int { Int(PQnfields(result)) }
+  fileprivate func type(of column: Int) -> Oid { PQftype(result, Int32(column)) }
+
   fileprivate func bytes(_ row: Int32, _ column: Int) -> UnsafeRawBufferPointer? {
     let column = Int32(column)
     guard PQgetisnull(result, row, column) == 0 else { return nil }
@@ -53,6 +56,18 @@ struct PostgreSQLRow {
   }
 
   func flag(_ column: Int) -> Bool { integer(column) != 0 }
+
+  /// All of them, by the types that their columns have.
+  var values: [StoredValue] {
+    (0..<rows.columnCount).map { column in
+      switch rows.type(of: column) {
+      case PostgreSQLValue.integerType:
+        isNull(column) ? .null : .integer(integer(column))
+      case PostgreSQLValue.bytesType: StoredValue(bytes(column))
+      default: StoredValue(text(column))
+      }
+    }
+  }
 
   /// The number in a column, looked at.
   ///

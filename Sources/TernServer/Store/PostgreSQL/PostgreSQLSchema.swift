@@ -48,7 +48,8 @@ struct PostgreSQLSchema {
       emptied bigint NOT NULL DEFAULT 0,
       bytes bigint NOT NULL DEFAULT 0, kept_bytes bigint NOT NULL DEFAULT 0,
       quota_bytes bigint, quota_operations bigint, quota_authors bigint, quota_share bigint,
-      refill_ms bigint, untrimmed_ms bigint, suspended_ms bigint) \(Self.inPlace)
+      refill_ms bigint, untrimmed_ms bigint, suspended_ms bigint,
+      epoch text, phase bigint NOT NULL DEFAULT 0, peer text) \(Self.inPlace)
     """
   }
 

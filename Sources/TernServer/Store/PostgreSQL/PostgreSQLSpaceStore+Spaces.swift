@@ -7,7 +7,9 @@ extension PostgreSQLSpaceStore {
 
   public func summary(of space: SpaceName) throws -> SpaceSummary {
     try read(space) { db in
-      guard let row = try SpacePlace.fetch(db, schema, space) else { return SpaceSummary() }
+      guard let row = try SpacePlace.fetch(db, schema, space, epoch) else {
+        return SpaceSummary(standing: SpaceStanding(epoch: epoch))
+      }
       var heads = VersionVector()
       var newestTime = HybridTime.zero
       let authors = try db.run(
@@ -23,11 +25,20 @@ extension PostgreSQLSpaceStore {
         try SnapshotHeads.fetch(db, schema, space: row.id, snapshot: $0.id)
       }
       return SpaceSummary(
-        position: row.position, heads: heads, trimmed: row.trimmed, snapshot: newest,
+        standing: row.standing, position: row.position, heads: heads, trimmed: row.trimmed,
+        snapshot: newest,
         snapshotHeads: VersionVector((held ?? [:]).mapValues(\.sequence)),
         refused: try StoredSnapshot.fetchRefused(db, schema, space: row.id),
         state: try StoredState.fetch(db, schema, space: row.id, head: row.position),
         newestTime: newestTime, suspended: row.suspended)
+    }
+  }
+
+  public func standing(of space: SpaceName) throws -> SpaceStanding? {
+    try naming(space) {
+      try run(
+        "SELECT \(SpacePhase.columns) FROM \(schema("space")) WHERE name = $1", [.text(space.text)]
+      ).first?.standing(0, epoch)
     }
   }
 
@@ -46,7 +57,7 @@ extension PostgreSQLSpaceStore {
       FROM \(schema("space")) AS space
       LEFT JOIN \(schema("operation")) AS operation
         ON operation.space = space.id AND operation.position = space.position
-      WHERE name = ANY($1)
+      WHERE name = ANY($1) AND \(SpacePhase.isRead)
       """, [.texts(spaces.map(\.text))])
     // A pool between may have gone over to another server without a new connection here.
     if let first = rows.first {
@@ -68,8 +79,11 @@ extension PostgreSQLSpaceStore {
     contentBytes: Int, operations: Int
   ) throws -> StoredPage {
     try read(space) { db in
-      guard let row = try SpacePlace.fetch(db, schema, space) else { return StoredPage(head: 0) }
-      var page = StoredPage(head: row.position, trimmed: row.trimmed, end: position)
+      guard let row = try SpacePlace.fetch(db, schema, space, epoch) else {
+        return StoredPage(standing: SpaceStanding(epoch: epoch), head: 0)
+      }
+      var page = StoredPage(
+        standing: row.standing, head: row.position, trimmed: row.trimmed, end: position)
       guard let after = Int64(exactly: position), position <= row.position else { return page }
       page.chainBefore = try ChainDigest.fetch(db, schema, space: row.id, at: position)
       // Who needs the snapshot is given nothing else.
@@ -230,8 +244,7 @@ extension PostgreSQLSpaceStore {
 
   private var selectTokens: String {
     """
-    SELECT token.digest, space.name, token.created_ms, token.member, token.label,
-      token.expires_ms
+    SELECT \(TokenRecord.columns)
     FROM \(schema("token")) AS token JOIN \(schema("space")) AS space ON space.id = token.space
     """
   }
@@ -249,39 +262,6 @@ extension PostgreSQLSpaceStore {
   public func tokens() throws -> [TokenRecord] {
     try run("\(selectTokens) ORDER BY token.created_ms, token.digest").map { TokenRecord($0) }
   }
-
-  public func replaceToken(
-    _ old: TokenDigest, expiring end: Date, by new: TokenRecord
-  ) throws -> Bool {
-    try write { db in
-      let known = PostgreSQLValue.bytes(old.bytes)
-      // Of NULL and a number, the number is the least.
-      guard
-        try db.change(
-          "UPDATE \(schema("token")) SET expires_ms = least(expires_ms, $1) WHERE digest = $2",
-          [.integer(end.milliseconds), known]
-        ).changed > 0
-      else { return false }
-      db.queue(
-        """
-        INSERT INTO \(schema("token")) (digest, space, created_ms, member, label, expires_ms)
-        SELECT $1, space, $2, $3, $4, $5 FROM \(schema("token")) WHERE digest = $6
-        """,
-        [
-          .bytes(new.digest.bytes), .integer(new.created.milliseconds), .text(new.member?.text),
-          .text(new.label?.text), .integer(new.expires?.milliseconds), known,
-        ])
-      return true
-    }
-  }
-
-  public func removeToken(_ digest: TokenDigest) throws -> Bool {
-    try write {
-      try $0.change("DELETE FROM \(schema("token")) WHERE digest = $1", [.bytes(digest.bytes)])
-        .changed
-        > 0
-    }
-  }
 }
 
 /// A space's row, as far as reading it goes.
@@ -290,19 +270,36 @@ private struct SpacePlace {
   let position: UInt64
   let trimmed: UInt64
   let suspended: Date?
+  let standing: SpaceStanding
 
+  /// - Parameter epoch: the store's.
   static func fetch(
-    _ db: PostgreSQLConnection, _ schema: PostgreSQLSchema, _ space: SpaceName
+    _ db: PostgreSQLConnection, _ schema: PostgreSQLSchema, _ space: SpaceName, _ epoch: String
   ) throws -> SpacePlace? {
     try db.run(
-      "SELECT id, position, trimmed, suspended_ms FROM \(schema("space")) WHERE name = $1",
-      [.text(space.text)]
+      """
+      SELECT id, position, trimmed, suspended_ms, \(SpacePhase.columns) FROM \(schema("space"))
+      WHERE name = $1
+      """, [.text(space.text)]
     ).first.map {
       SpacePlace(
         id: $0.integer(0), position: try $0.position(1, of: "space"),
         trimmed: try $0.position(2, of: "space"),
-        suspended: $0.isNull(3) ? nil : try $0.time(3, of: "space"))
+        suspended: $0.isNull(3) ? nil : try $0.time(3, of: "space"),
+        standing: try $0.standing(4, epoch))
     }
+  }
+}
+
+extension PostgreSQLRow {
+  /// What ``SpacePhase/columns`` say, from a column on.
+  ///
+  /// - Parameter epoch: the store's.
+  func standing(_ column: Int, _ epoch: String) throws -> SpaceStanding {
+    let phase = try number(column + 1, .phase, of: "space")
+    return SpaceStanding(
+      epoch: text(column) ?? epoch, phase: SpacePhase(rawValue: Int(phase))!,
+      peer: text(column + 2))
   }
 }
 
@@ -344,13 +341,16 @@ extension SpaceUsage {
 }
 
 extension TokenRecord {
-  fileprivate init(_ row: PostgreSQLRow) {
+  /// - Parameter row: its ``columns``.
+  init(_ row: PostgreSQLRow) {
     self.init(
       digest: TokenDigest(stored: row.bytes(0)!), space: SpaceName(stored: row.text(1)!),
       member: row.text(3).map { MemberName(stored: $0) },
       label: row.text(4).map { TokenLabel(stored: $0) },
       created: Date(milliseconds: row.integer(2)),
       expires: row.isNull(5) ? nil : Date(milliseconds: row.integer(5)))
+    // One out of range is told by whatever reads the space.
+    phase = SpacePhase(rawValue: Int(row.integer(6))) ?? .served
   }
 }
 #endif

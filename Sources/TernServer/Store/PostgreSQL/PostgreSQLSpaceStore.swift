@@ -127,7 +127,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   ) throws -> Value? {
     try naming(space) {
       try transaction { connection in
-        try PostgreSQLSpaceTransaction(unlessLocked: space, connection, schema).map(body)
+        try PostgreSQLSpaceTransaction(unlessLocked: space, connection, schema, epoch).map(body)
       }
     }
   }
@@ -137,7 +137,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   ) throws -> Value {
     try naming(space) {
       try transaction { connection in
-        try body(PostgreSQLSpaceTransaction(connection, schema, space: space, push: push))
+        try body(PostgreSQLSpaceTransaction(connection, schema, space: space, epoch, push: push))
       }
     }
   }

@@ -19,15 +19,6 @@ extension PostgreSQLSpaceTransaction {
     return try rows[0].map { try StoredSnapshot($0) }
   }
 
-  func snapshot(_ name: String) throws -> StoredSnapshot? {
-    try db.run(
-      """
-      SELECT \(StoredSnapshot.columns) FROM \(schema("snapshot"))
-      WHERE space = $1 AND name = $2
-      """, [key, .text(name)]
-    ).first.map { try StoredSnapshot($0) }
-  }
-
   func snapshotHeads(of name: String) throws -> [ReplicaID: SnapshotHead] {
     try SnapshotHeads.fetch(db, schema, space: id, snapshot: name)
   }

@@ -11,6 +11,7 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
   let id: Int64
   private let isNew: Bool
   let suspended: Date?
+  let standing: SpaceStanding
   /// What was read with the lock; no more what the rows say once something was written.
   private let read: (facts: PushFacts, writes: Int)?
   /// Of the space's members, with and without claims, where a push asked for what goes with them.
@@ -19,9 +20,11 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
   /// The lock is a statement of its own: one that waited for it and read other rows too would see
   /// those as they were before the wait.
   ///
-  /// - Parameter push: what the transaction is for, if that is a push.
+  /// - Parameters:
+  ///   - epoch: the store's.
+  ///   - push: what the transaction is for, if that is a push.
   init(
-    _ db: PostgreSQLConnection, _ schema: PostgreSQLSchema, space: SpaceName,
+    _ db: PostgreSQLConnection, _ schema: PostgreSQLSchema, space: SpaceName, _ epoch: String,
     push: ForeseenPush? = nil
   ) throws {
     (self.db, self.schema) = (db, schema)
@@ -48,11 +51,13 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
     db.clock?.note(row.integer(3))
     position = try row.position(1, of: "space")
     suspended = row.isNull(2) ? nil : try row.time(2, of: "space")
+    standing = try row.standing(4, epoch)
   }
 
   /// `nil` where another process has the lock, or there is no such space.
   init?(
-    unlessLocked space: SpaceName, _ db: PostgreSQLConnection, _ schema: PostgreSQLSchema
+    unlessLocked space: SpaceName, _ db: PostgreSQLConnection, _ schema: PostgreSQLSchema,
+    _ epoch: String
   ) throws {
     (self.db, self.schema, isNew, read) = (db, schema, false, nil)
     let lock = schema.lock(space)
@@ -61,6 +66,7 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
     db.clock?.note(row.integer(3))
     position = try row.position(1, of: "space")
     suspended = row.isNull(2) ? nil : try row.time(2, of: "space")
+    standing = try row.standing(4, epoch)
   }
 
   var key: PostgreSQLValue { .integer(id) }
@@ -207,14 +213,27 @@ final class PostgreSQLSpaceTransaction: SpaceTransaction {
         .integer(token.expires?.milliseconds),
       ])
   }
+
+  func remove(_ token: TokenDigest) throws -> TokenRecord? {
+    try db.change(
+      """
+      DELETE FROM \(schema("token")) AS token USING \(schema("space")) AS space
+      WHERE token.digest = $1 AND token.space = $2 AND space.id = $2
+      RETURNING \(TokenRecord.columns)
+      """, [.bytes(token.bytes), key]
+    ).first.map { TokenRecord($0) }
+  }
 }
 
 extension PostgreSQLSchema {
-  /// Locks a space's row, of which it gives what every transaction asks.
+  /// Locks a space's row, of which it gives what every transaction asks: a push needs no statement
+  /// more to know where the space stands.
   fileprivate func lock(_ space: SpaceName) -> (sql: String, values: [PostgreSQLValue]) {
     (
-      "SELECT id, position, suspended_ms, \(DatabaseClock.now) FROM \(self("space")) WHERE name = $1"
-        + (Planted.isActive(.headUnlocked) ? "" : " FOR NO KEY UPDATE"), [.text(space.text)]
+      """
+      SELECT id, position, suspended_ms, \(DatabaseClock.now), \(SpacePhase.columns)
+      FROM \(self("space")) WHERE name = $1
+      """ + (Planted.isActive(.headUnlocked) ? "" : " FOR NO KEY UPDATE"), [.text(space.text)]
     )
   }
 }

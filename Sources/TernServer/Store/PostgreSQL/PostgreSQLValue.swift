@@ -22,6 +22,10 @@ struct PostgreSQLValue {
     }
   }
 
+  /// Of columns that an answer has.
+  static let integerType = BinaryType.integer.rawValue
+  static let bytesType = BinaryType.bytes.rawValue
+
   private init(_ kind: BinaryType, _ bytes: [UInt8]?) {
     (type, self.bytes) = (kind.rawValue, bytes)
   }

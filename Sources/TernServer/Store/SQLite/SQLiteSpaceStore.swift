@@ -30,7 +30,9 @@ public final class SQLiteSpaceStore: SpaceStore {
 
   public func summary(of space: SpaceName) throws -> SpaceSummary {
     try read(space) { db in
-      guard let row = try SpaceRow.fetch(db, name: space) else { return SpaceSummary() }
+      guard let row = try SpaceRow.fetch(db, name: space, epoch) else {
+        return SpaceSummary(standing: SpaceStanding(epoch: epoch))
+      }
       let statement = try db.cachedStatement(
         sql: "SELECT author, sequence, time FROM head WHERE space = ?")
       var heads = VersionVector()
@@ -44,7 +46,8 @@ public final class SQLiteSpaceStore: SpaceStore {
       let newest = try StoredSnapshot.fetchNewest(db, space: row.id)
       let held = try newest.map { try SnapshotHeads.fetch(db, space: row.id, snapshot: $0.id) }
       return SpaceSummary(
-        position: row.position, heads: heads, trimmed: row.trimmed, snapshot: newest,
+        standing: row.standing, position: row.position, heads: heads, trimmed: row.trimmed,
+        snapshot: newest,
         snapshotHeads: VersionVector((held ?? [:]).mapValues(\.sequence)),
         refused: try StoredSnapshot.fetchRefused(db, space: row.id),
         state: try StoredState.fetch(db, space: row.id, head: row.position),
@@ -52,8 +55,12 @@ public final class SQLiteSpaceStore: SpaceStore {
     }
   }
 
+  public func standing(of space: SpaceName) throws -> SpaceStanding? {
+    try read(space) { try SpaceRow.fetch($0, name: space, epoch)?.standing }
+  }
+
   public func position(of space: SpaceName) throws -> UInt64 {
-    try read(space) { try SpaceRow.fetch($0, name: space)?.position ?? 0 }
+    try read(space) { try SpaceRow.fetch($0, name: space, epoch)?.position ?? 0 }
   }
 
   public func heads(of spaces: [SpaceName]) throws -> [SpaceName: SpaceHead] {
@@ -63,7 +70,7 @@ public final class SQLiteSpaceStore: SpaceStore {
           SELECT name, space.position, chain FROM space
           LEFT JOIN operation ON operation.space = space.id
             AND operation.position = space.position
-          WHERE name IN (SELECT value FROM json_each(?))
+          WHERE name IN (SELECT value FROM json_each(?)) AND \(SpacePhase.isRead)
           """)
       let names = String(decoding: try JSONEncoder().encode(spaces.map(\.text)), as: UTF8.self)
       var heads: [SpaceName: SpaceHead] = [:]
@@ -84,8 +91,11 @@ public final class SQLiteSpaceStore: SpaceStore {
     contentBytes: Int, operations: Int
   ) throws -> StoredPage {
     try read(space) { db in
-      guard let row = try SpaceRow.fetch(db, name: space) else { return StoredPage(head: 0) }
-      var page = StoredPage(head: row.position, trimmed: row.trimmed, end: position)
+      guard let row = try SpaceRow.fetch(db, name: space, epoch) else {
+        return StoredPage(standing: SpaceStanding(epoch: epoch), head: 0)
+      }
+      var page = StoredPage(
+        standing: row.standing, head: row.position, trimmed: row.trimmed, end: position)
       guard let after = Int64(exactly: position), position <= row.position else { return page }
       page.chainBefore = try ChainDigest.fetch(db, space: row.id, at: position)
       // Who needs the snapshot is given nothing else.
@@ -125,7 +135,7 @@ public final class SQLiteSpaceStore: SpaceStore {
         var value: Value?
         // Takes the file's write lock before the head is read; a store on PostgreSQL locks the row.
         try db.inTransaction(.immediate) {
-          value = try body(SQLiteSpaceTransaction(db, space: space))
+          value = try body(SQLiteSpaceTransaction(db, space: space, epoch))
           return .commit
         }
         guard let value else { fatalError("a committed transaction has a value") }
@@ -151,11 +161,8 @@ public final class SQLiteSpaceStore: SpaceStore {
 // MARK: - Tokens
 
 extension SQLiteSpaceStore {
-  private static let tokenColumns = """
-    token.digest, space.name, token.created_ms, token.member, token.label, token.expires_ms
-    """
-  private static let selectTokens = """
-    SELECT \(tokenColumns) FROM token JOIN space ON space.id = token.space
+  static let selectTokens = """
+    SELECT \(TokenRecord.columns) FROM token JOIN space ON space.id = token.space
     """
 
   public func token(_ digest: TokenDigest) throws -> TokenRecord? {
@@ -173,7 +180,7 @@ extension SQLiteSpaceStore {
         sql: """
           WITH RECURSIVE wanted (place) AS (
             SELECT 0 UNION ALL SELECT place + 1 FROM wanted WHERE place + 1 < ?2)
-          SELECT \(Self.tokenColumns) FROM wanted
+          SELECT \(TokenRecord.columns) FROM wanted
           CROSS JOIN token ON token.digest = substr(?1, wanted.place * 32 + 1, 32)
           JOIN space ON space.id = token.space
           """)
@@ -188,46 +195,19 @@ extension SQLiteSpaceStore {
         .map(TokenRecord.init)
     }
   }
-
-  public func replaceToken(
-    _ old: TokenDigest, expiring end: Date, by new: TokenRecord
-  ) throws -> Bool {
-    try pool.write { db in
-      let known = Data(old.bytes)
-      try db.execute(
-        sql: "UPDATE token SET expires_ms = min(ifnull(expires_ms, ?1), ?1) WHERE digest = ?2",
-        arguments: [end.milliseconds, known])
-      guard db.changesCount > 0 else { return false }
-      try db.execute(
-        sql: """
-          INSERT INTO token (digest, space, created_ms, member, label, expires_ms)
-          SELECT ?, space, ?, ?, ?, ? FROM token WHERE digest = ?
-          """,
-        arguments: [
-          Data(new.digest.bytes), new.created.milliseconds, new.member?.text, new.label?.text,
-          new.expires?.milliseconds, known,
-        ])
-      return true
-    }
-  }
-
-  public func removeToken(_ digest: TokenDigest) throws -> Bool {
-    try pool.write { db in
-      try db.execute(
-        sql: "DELETE FROM token WHERE digest = ?", arguments: [Data(digest.bytes)])
-      return db.changesCount > 0
-    }
-  }
 }
 
 extension TokenRecord {
-  fileprivate init(_ row: Row) {
+  /// - Parameter row: its ``columns``.
+  init(_ row: Row) {
     self.init(
       digest: TokenDigest(stored: Array(row[0] as Data)), space: SpaceName(stored: row[1]),
       member: (row[3] as String?).map { MemberName(stored: $0) },
       label: (row[4] as String?).map { TokenLabel(stored: $0) },
       created: Date(milliseconds: row[2]),
       expires: (row[5] as Int64?).map { Date(milliseconds: $0) })
+    // One out of range is told by whatever reads the space.
+    phase = SpacePhase(rawValue: row[6]) ?? .served
   }
 }
 #endif

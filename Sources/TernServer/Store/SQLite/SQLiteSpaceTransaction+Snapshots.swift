@@ -14,12 +14,6 @@ extension SQLiteSpaceTransaction {
     ).map { try StoredSnapshot($0) }
   }
 
-  func snapshot(_ name: String) throws -> StoredSnapshot? {
-    let statement = try db.cachedStatement(
-      sql: "SELECT \(StoredSnapshot.columns) FROM snapshot WHERE space = ? AND name = ?")
-    return try Row.fetchOne(statement, arguments: [id, name]).map { try StoredSnapshot($0) }
-  }
-
   func snapshotHeads(of name: String) throws -> [ReplicaID: SnapshotHead] {
     try SnapshotHeads.fetch(db, space: id, snapshot: name)
   }
@@ -174,7 +168,7 @@ extension SQLiteSpaceStore {
     _ index: Int, of id: String, in space: SpaceName, isWhole: Bool
   ) throws -> [UInt8]? {
     try read(space) { db in
-      guard let row = try SpaceRow.fetch(db, name: space) else { return nil }
+      guard let row = try SpaceRow.fetch(db, name: space, epoch) else { return nil }
       let statement = try db.cachedStatement(
         sql: """
           SELECT snapshot_part.bytes FROM snapshot

@@ -13,15 +13,19 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
   var counts: SpaceCounts { SpaceCounts(db: db, id: id) }
   private let isNew: Bool
   let suspended: Date?
+  let standing: SpaceStanding
 
-  init(_ db: Database, space: SpaceName) throws {
+  /// - Parameter epoch: the store's.
+  init(_ db: Database, space: SpaceName, _ epoch: String) throws {
     self.db = db
-    if let row = try SpaceRow.fetch(db, name: space) {
+    if let row = try SpaceRow.fetch(db, name: space, epoch) {
       (id, position, isNew, suspended) = (row.id, row.position, false, row.suspended)
+      standing = row.standing
     } else {
       try db.execute(
         sql: "INSERT INTO space (name, position) VALUES (?, 0)", arguments: [space.text])
       (id, position, isNew, suspended) = (db.lastInsertedRowID, 0, true, nil)
+      standing = SpaceStanding(epoch: epoch)
     }
   }
 
@@ -141,6 +145,16 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         Data(token.digest.bytes), id, token.created.milliseconds, token.member?.text,
         token.label?.text, token.expires?.milliseconds,
       ])
+  }
+
+  func remove(_ token: TokenDigest) throws -> TokenRecord? {
+    let statement = try db.cachedStatement(
+      sql: SQLiteSpaceStore.selectTokens + " WHERE token.digest = ? AND space.id = ?")
+    guard let row = try Row.fetchOne(statement, arguments: [Data(token.bytes), id]) else {
+      return nil
+    }
+    try db.execute(sql: "DELETE FROM token WHERE digest = ?", arguments: [Data(token.bytes)])
+    return TokenRecord(row)
   }
 }
 

@@ -1,7 +1,7 @@
 #if Server
 import GRDB
 
-/// The tables of a server's data file, format 7. A new file and one of an older format that was
+/// The tables of a server's data file, format 8. A new file and one of an older format that was
 /// brought forward are the same.
 enum ServerSchema {
   /// Makes a store in an empty database.
@@ -23,6 +23,7 @@ enum ServerSchema {
     if format >= 5 { try db.execute(sql: checkColumns + quotaColumns) }
     if format >= 6 { try db.execute(sql: keepingColumns + authorTable) }
     if format >= 7 { try db.execute(sql: accessColumns) }
+    if format >= 8 { try db.execute(sql: standingColumns) }
   }
 
   /// Brings a store of an older format forward, in the caller's transaction.
@@ -40,6 +41,7 @@ enum ServerSchema {
       try db.execute(sql: countAuthors)
     }
     if version < 7 { try db.execute(sql: accessColumns) }
+    try db.execute(sql: standingColumns)
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
   }
 
@@ -197,6 +199,14 @@ enum ServerSchema {
     ALTER TABLE token ADD COLUMN label TEXT;
     ALTER TABLE token ADD COLUMN expires_ms INTEGER;
     ALTER TABLE space ADD COLUMN suspended_ms INTEGER;
+    """
+
+  /// What format 8 has more: of a space that came from another store its epoch, how far a move is
+  /// that was begun, and the epoch of the other store. Without an epoch it has the file's.
+  private static let standingColumns = """
+    ALTER TABLE space ADD COLUMN epoch TEXT;
+    ALTER TABLE space ADD COLUMN phase INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE space ADD COLUMN peer TEXT;
     """
 
   /// Nothing was kept before. What was trimmed and still had its bytes is counted by maintenance.

@@ -9,15 +9,23 @@ struct SpaceRow {
   let position: UInt64
   let trimmed: UInt64
   let suspended: Date?
+  let standing: SpaceStanding
 
-  static func fetch(_ db: Database, name: SpaceName) throws -> SpaceRow? {
+  /// - Parameter epoch: the store's.
+  static func fetch(_ db: Database, name: SpaceName, _ epoch: String) throws -> SpaceRow? {
     let statement = try db.cachedStatement(
-      sql: "SELECT id, position, trimmed, suspended_ms FROM space WHERE name = ?")
+      sql: """
+        SELECT id, position, trimmed, suspended_ms, \(SpacePhase.columns) FROM space
+        WHERE name = ?
+        """)
     return try Row.fetchOne(statement, arguments: [name.text]).map {
-      SpaceRow(
+      let phase = try $0.number(5, .phase, of: "space")
+      return SpaceRow(
         id: $0[0], position: try $0.position(1, of: "space"),
         trimmed: try $0.position(2, of: "space"),
-        suspended: $0.hasNull(atIndex: 3) ? nil : try $0.time(3, of: "space"))
+        suspended: $0.hasNull(atIndex: 3) ? nil : try $0.time(3, of: "space"),
+        standing: SpaceStanding(
+          epoch: $0[4] ?? epoch, phase: SpacePhase(rawValue: Int(phase))!, peer: $0[6]))
     }
   }
 }

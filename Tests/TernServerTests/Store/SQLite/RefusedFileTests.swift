@@ -98,7 +98,9 @@ struct RefusedFileTests {
     ALTER TABLE space DROP COLUMN refill_ms; ALTER TABLE space DROP COLUMN untrimmed_ms;
     ALTER TABLE space DROP COLUMN released; ALTER TABLE space DROP COLUMN kept_bytes;
     ALTER TABLE snapshot DROP COLUMN dropped_name; ALTER TABLE snapshot DROP COLUMN dropped_ms;
-    DROP TABLE trim_mark
+    DROP TABLE trim_mark;
+    ALTER TABLE space DROP COLUMN epoch; ALTER TABLE space DROP COLUMN phase;
+    ALTER TABLE space DROP COLUMN peer
     """
 
   /// In the file's own header, where a server looks first.
