@@ -82,10 +82,14 @@ struct DataOptions: ParsableArguments {
       using: &generator)
     return OpenedData(store: store) { store.close() }
     #else
-    throw ValidationError(
-      "this tern was built without PostgreSQL; build it with --traits PostgreSQL")
+    throw Self.withoutPostgreSQL
     #endif
   }
+
+  #if !PostgreSQL
+  static let withoutPostgreSQL = ValidationError(
+    "this tern was built without PostgreSQL; build it with --traits PostgreSQL")
+  #endif
 }
 
 /// A store, and how access to it ends.

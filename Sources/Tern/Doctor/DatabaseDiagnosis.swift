@@ -55,6 +55,13 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
     }
   }
 
+  /// What a look finds that goes through no file.
+  ///
+  /// - Parameter name: what was looked through.
+  package init(of name: String, limit: Int = 100, _ look: (Findings) throws -> Void) throws {
+    try self.init(name) { tell in try Self.run(limit: limit, look, tell) }
+  }
+
   private init(
     _ path: String, _ look: (@escaping (DatabaseFinding) throws -> Void) throws -> [String: Int]
   ) throws {
@@ -89,6 +96,17 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
     try file.read { db in
       try Doctor(db, findings).run(path: file.path, files: files, other: other)
     }
+    return findings.countsByName
+  }
+
+  /// Tells what a look finds that goes through no file.
+  @discardableResult
+  package static func run(
+    limit: Int, _ look: (Findings) throws -> Void,
+    _ tell: @escaping (DatabaseFinding) throws -> Void
+  ) throws -> [String: Int] {
+    let findings = Findings(limit: limit, tell)
+    try look(findings)
     return findings.countsByName
   }
 

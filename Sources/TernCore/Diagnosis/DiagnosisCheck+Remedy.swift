@@ -78,7 +78,9 @@ extension DiagnosisCheck {
         + "a device give another"
     case .fileOpen: "run `chmod 600` on it, and on the `-wal` and `-shm` beside it"
     case .token: "revoke it with `tern token revoke`, and make another"
-    case .operationLeft: "stop the server and set the row's bytes to x''"
+    case .operationLeft:
+      "stop the server and set the row's bytes to x''; in a database, delete its row of "
+        + "operation_bytes"
     case .groupOpen: "wait until its author has pushed the rest"
     case .snapshotUpload: "wait until a device has gone on with it; a day later it is let go"
     case .spaceBytes: "stop the server and set the `bytes` of its row to what it stores"
