@@ -43,7 +43,7 @@ struct HistoryTests {
   @Test func `INV-03, INV-09: nothing acknowledged is lost, and all devices end equal`()
     async throws
   {
-    let outcome = try await history(seconds: Rehearsal.count(60, short: 15))
+    let outcome = try await history(seconds: Rehearsal.count(120, short: 15))
     #expect(outcome.code == 0)
     #expect(outcome.output.contains("; 0 violations"))
   }
