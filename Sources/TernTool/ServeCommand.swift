@@ -68,6 +68,9 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "How many seconds of processor time one token's requests may take in a minute.")
   var processorPerToken = Int(ServerLimits().processorPerToken.components.seconds)
 
+  @Option(help: "The most connections, of which event streams may be three quarters.")
+  var connections = ServerLimits().connections
+
   @Option(help: "The most connections from one address. Behind a proxy, all come from one.")
   var connectionsPerAddress: Int?
 
@@ -84,6 +87,7 @@ struct ServeCommand: AsyncParsableCommand {
       }
       try DataOptions.checkPassword(in: listenURL, "--listen-url")
     }
+    guard connections >= 1 else { throw ValidationError("--connections is a number from 1") }
     if let connectionsPerAddress, connectionsPerAddress < 1 {
       throw ValidationError("--connections-per-address is a number from 1")
     }
@@ -139,7 +143,13 @@ struct ServeCommand: AsyncParsableCommand {
       logger.warning("\(complaint)", metadata: ["file": "\(options.data)", "try": "chmod 600"])
     }
     var limits = ServerLimits()
+    (limits.connections, limits.streams) = (connections, connections * 3 / 4)
     limits.fitOpenFiles()
+    if limits.connections < connections {
+      logger.warning(
+        "fewer files may be open than there may be connections",
+        metadata: ["connections": "\(limits.connections)", "try": "ulimit -n \(connections + 128)"])
+    }
     if let connectionsPerAddress { limits.connectionsPerAddress = connectionsPerAddress }
     (limits.bytesPerSpace, limits.operationsPerSpace) = (spaceBytes, spaceOperations)
     limits.diskReserveBytes = reserveBytes

@@ -5,7 +5,7 @@ import Logging
 import Tracing
 
 /// Names, counts, times and traces what ``SyncResponder`` answers.
-struct ObservedResponder: HTTPResponder {
+final class ObservedResponder: HTTPResponder {
   typealias Context = SyncResponder.Context
 
   let base: SyncResponder
@@ -13,7 +13,18 @@ struct ObservedResponder: HTTPResponder {
   let slowRequestTime: Duration?
   let tracer: any Tracer
 
+  init(base: SyncResponder, slowRequestTime: Duration?, tracer: any Tracer) {
+    (self.base, self.slowRequestTime, self.tracer) = (base, slowRequestTime, tracer)
+  }
+
+  /// What a task's calls need for their frames stays with the task, here with the connection's: of
+  /// an event stream 20 KB for hours. In a child it goes with the child.
   func respond(to request: Request, context: Context) async throws -> Response {
+    async let response = answer(request, context)
+    return try await response
+  }
+
+  private func answer(_ request: Request, _ context: Context) async throws -> Response {
     var context = context
     // An injected default: a name is no part of what a simulation decides.
     var generator = SystemRandomNumberGenerator()

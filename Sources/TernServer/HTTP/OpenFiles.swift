@@ -36,7 +36,7 @@ extension ServerLimits {
   /// Leaves some for the store, the log, and what a service has beside.
   mutating func fit(openFiles: Int) {
     connections = max(1, min(connections, max(openFiles / 2, openFiles - 128)))
-    streams = min(streams, connections / 2)
+    streams = min(streams, connections * 3 / 4)
     connectionsPerAddress = min(connectionsPerAddress, max(1, connections / 2))
   }
 }

@@ -2,7 +2,6 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import ServiceLifecycle
 import TernCore
 
 extension SyncResponder {
@@ -10,7 +9,7 @@ extension SyncResponder {
   /// holds no more.
   ///
   /// - Source: WHATWG HTML, section 9.2, "Server-sent events".
-  func events(_ request: Request, by grant: Grant) async throws -> Response {
+  func events(_ request: Request, by grant: Grant, _ context: Context) async throws -> Response {
     // Nobody would read it, and what waits to be read outlives the stream.
     guard Int(request.headers[.contentLength] ?? "0") == 0,
       request.headers[.transferEncoding] == nil
@@ -20,18 +19,10 @@ extension SyncResponder {
     let (listener, heads) = try await queue.read {
       try service.listen(to: grant.space, by: grant)
     }
+    context.channel.closeFuture.whenComplete { [weak listener] _ in listener?.finish() }
+    // No task beside the connection's own: there are thousands of streams, which mostly wait.
     let body = ResponseBody { writer in
-      try await request.body.consumeWithInboundCloseHandler { _ in
-        try await withGracefulShutdownHandler {
-          try await write(heads, to: &writer) {
-            await beat(listener)
-          }
-        } onGracefulShutdown: {
-          listener.finish()
-        }
-      } onInboundClosed: {
-        listener.finish()
-      }
+      try await Self.write(heads, to: &writer)
       if let delay = listener.returnDelay {
         try await writer.write(ByteBuffer(string: "retry: \(delay.milliseconds)\n\n"))
       }
@@ -48,44 +39,26 @@ extension SyncResponder {
 
   /// Every wake that brings no news is written as a comment, which keeps the connection open. News
   /// is written at once, and what follows at intervals.
-  private func write(
-    _ heads: AsyncStream<SpaceHead>, to writer: inout any ResponseBodyWriter,
-    beside beat: @escaping @Sendable () async -> Void
+  private static func write(
+    _ heads: AsyncStream<SpaceHead>, to writer: inout any ResponseBodyWriter
   ) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await beat() }
-      var written: SpaceHead?
-      for await head in heads {
-        guard head != written else {
-          try await writer.write(ByteBuffer(string: ":\n\n"))
-          continue
-        }
-        written = head
-        let document = PositionDocument(position: head.position, check: head.chain?.check)
-        let data = String(buffer: ByteBuffer(json: document))
-        try await writer.write(
-          ByteBuffer(string: "event: position\nid: \(head.position)\ndata: \(data)\n\n"))
-        // An injected default, as below. What ends the stream ends the wait.
-        try await Task.sleep(for: Self.wakeInterval)
+    var written: SpaceHead?
+    for await head in heads {
+      guard head != written else {
+        try await writer.write(ByteBuffer(string: ":\n\n"))
+        continue
       }
-      group.cancelAll()
+      written = head
+      let document = PositionDocument(position: head.position, check: head.chain?.check)
+      let data = String(buffer: ByteBuffer(json: document))
+      try await writer.write(
+        ByteBuffer(string: "event: position\nid: \(head.position)\ndata: \(data)\n\n"))
+      // An injected default: streams belong to the connection, below which a simulation is.
+      try await Task.sleep(for: wakeInterval)
     }
   }
 
   /// How often a stream tells news at most.
   private static let wakeInterval = Duration.milliseconds(10)
-
-  /// Signs of life. ``HeadReader`` and ``GrantWatch`` look at all streams at once.
-  private func beat(_ listener: HeadListener) async {
-    while true {
-      do {
-        // An injected default: signs of life belong to the connection, below which a simulation is.
-        try await Task.sleep(for: heartbeat)
-      } catch {
-        return
-      }
-      listener.remind()
-    }
-  }
 }
 #endif

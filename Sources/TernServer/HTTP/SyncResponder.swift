@@ -27,15 +27,14 @@ struct SyncResponder: HTTPResponder {
   let sent: BodyBudget
   let connections: ConnectionBook
   let metrics: ServerMetrics
-  let heartbeat: Duration
   private let authorizer: any Authorizer
   private let requests: TokenRequests
+  private let pages: SharedPages
   private let processors: ProcessorAccounts
 
   init(
     maintenance: Maintenance, authorizer: any Authorizer, received: BodyBudget, sent: BodyBudget,
-    connections: ConnectionBook, processors: ProcessorAccounts, metrics: ServerMetrics,
-    heartbeat: Duration
+    connections: ConnectionBook, processors: ProcessorAccounts, metrics: ServerMetrics
   ) {
     service = maintenance.service
     queue = maintenance.queue
@@ -46,7 +45,7 @@ struct SyncResponder: HTTPResponder {
     self.connections = connections
     self.processors = processors
     self.metrics = metrics
-    self.heartbeat = heartbeat
+    pages = SharedPages(queue: queue)
     requests = TokenRequests(limit: service.limits.requestsPerToken)
   }
 
@@ -126,7 +125,7 @@ struct SyncResponder: HTTPResponder {
         throw SequenceGap(error: error, expected: await expectedSequence(error, in: space))
       }
     case .pull: return try await pull(request, by: grant, context)
-    case .events: return try await events(request, by: grant)
+    case .events: return try await events(request, by: grant, context)
     case .reportState: return try await reportState(request, by: grant)
     case .beginSnapshot: return try await beginSnapshot(request, by: grant)
     case .completeSnapshot(let id): return try await completeSnapshot(id, by: grant)
@@ -227,14 +226,16 @@ struct SyncResponder: HTTPResponder {
     let (space, member) = (grant.space, grant.member)
     let cursor = request.uri.queryParameters["after"].map { RemoteCursor(rawValue: String($0)) }
     let excluded = try Self.replica("excluding", in: request)
-    let (page, body, renewal, share) = try await queue.page(of: space) {
-      let (page, renewal) = try service.page(
-        of: space, after: cursor, excluding: excluded, by: member)
-      let share = try self.share(of: page.operations.byteCount, space)
-      return (page, ByteBuffer(bytes: OperationBatch(page.operations).encoded()), renewal, share)
+    let shared = try await pages.page(of: space, after: cursor, excluding: excluded) {
+      try service.page(of: space, after: cursor, excluding: $0)
+    }
+    let page = shared.page
+    let share = try share(of: page.operations.byteCount, space)
+    let renewal = try await queue.read {
+      try LeaseRenewal(of: excluded, after: cursor, given: page, space, member, service)
     }
     if let renewal { try await settle(renewal, context.logger) }
-    return Response(page, body, counting: share, to: context.channel)
+    return Response(page, shared.body, counting: share, to: context.channel)
   }
 
   /// A renewal that can wait does, where the file is being written to for long.

@@ -99,6 +99,7 @@ public struct TernServerApplication: Service {
       service: service, queue: queue, metrics: metrics, repeats: admin != nil, logger: logger)
     let certificate = try await queue.read { [tls] in try tls.map { try ServerCertificate($0) } }
     let ready = ReadyCheck()
+    let board = service.board
     let group = ServiceGroup(
       configuration: .init(
         services: try services(maintenance, ready, certificate), logger: logger))
@@ -107,6 +108,7 @@ public struct TernServerApplication: Service {
       tasks.addTask { await heads.run() }
       tasks.addTask { await relay.run() }
       tasks.addTask { await grants.run() }
+      tasks.addTask { [heartbeat] in await Heartbeat(board: board, interval: heartbeat).run() }
       tasks.addTask { await statistics.run() }
       if let certificate { tasks.addTask { await keepUp(certificate) } }
       if admin != nil {
@@ -184,7 +186,7 @@ public struct TernServerApplication: Service {
     }
     let responder = SyncResponder(
       maintenance: maintenance, authorizer: authorizer, received: received, sent: sent,
-      connections: connections, processors: processors, metrics: metrics, heartbeat: heartbeat)
+      connections: connections, processors: processors, metrics: metrics)
     let http = HTTPServerBuilder.http1(
       configuration: .init(
         additionalChannelHandlers: handlers(), idleTimeout: TimeAmount(idleTimeout)))

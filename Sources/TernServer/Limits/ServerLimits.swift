@@ -24,8 +24,8 @@ public struct ServerLimits: Hashable, Sendable {
   public var pageOperations = OperationBatch.Limit.operations
   /// The event streams that are open on one space.
   public var streamsPerSpace = 1_000
-  /// The event streams of one server process: half of ``connections``, as each holds one.
-  public var streams = 5_000
+  /// The event streams of one server process: three quarters of ``connections``, as each holds one.
+  public var streams = 7_500
   /// The longest name of a space, in bytes.
   public var spaceNameBytes = 64
   /// The spaces in one store.

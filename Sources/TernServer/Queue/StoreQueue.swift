@@ -105,9 +105,24 @@ struct StoreQueue: Sendable {
   func page<Value: Sendable>(
     of space: SpaceName, _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    try await pages.turn(of: space) { thread in
+    try await page(of: space) {
       try ProcessorAccounts.current?.check()
-      return try await traced("store page") { try await Self.run(on: thread, work) }
+    } reading: {
+      try work()
+    }
+  }
+
+  /// - Parameter begin: called when it is the space's turn, in place of a look at what the token
+  ///   may. What it returns is for `work`.
+  func page<Beginning: Sendable, Value: Sendable>(
+    of space: SpaceName, beginning begin: () throws -> Beginning,
+    reading work: @escaping @Sendable (Beginning) throws -> Value
+  ) async throws -> Value {
+    try await pages.turn(of: space) { thread in
+      let beginning = try begin()
+      return try await traced("store page") {
+        try await Self.run(on: thread) { try work(beginning) }
+      }
     }
   }
 

@@ -7,6 +7,8 @@ final class HeadBoard: Sendable {
   private struct Listeners {
     /// Of all spaces.
     var count = 0
+    /// How many there have ever been.
+    var numbered = 0
     /// By space, in the order in which they came, so that a simulation repeats.
     var spaces: [SpaceName: [HeadListener]] = [:]
     var isClosed = false
@@ -22,23 +24,23 @@ final class HeadBoard: Sendable {
   ) throws(RemoteError) -> (HeadListener, AsyncStream<SpaceHead>) {
     let (heads, continuation) = AsyncStream.makeStream(
       of: SpaceHead.self, bufferingPolicy: .bufferingNewest(1))
-    let listener = HeadListener(continuation, by: grant)
-    let refusal = listeners.withLock { listeners -> RemoteError? in
+    let listener = try listeners.withLock { listeners throws(RemoteError) in
       if listeners.isClosed {
-        return RemoteError(
+        throw RemoteError(
           .unavailable, "the server is ending; listen again", retryAfter: .seconds(1))
       }
       if listeners.spaces[space]?.count ?? 0 >= limits.streamsPerSpace {
-        return full("streamsPerSpace: the space has \(limits.streamsPerSpace)")
+        throw full("streamsPerSpace: the space has \(limits.streamsPerSpace)")
       }
       if listeners.count >= limits.streams {
-        return full("streams: the server has \(limits.streams)")
+        throw full("streams: the server has \(limits.streams)")
       }
+      let listener = HeadListener(continuation, number: listeners.numbered, by: grant)
       listeners.count += 1
+      listeners.numbered += 1
       listeners.spaces[space, default: []].append(listener)
-      return nil
+      return listener
     }
-    if let refusal { throw refusal }
     continuation.onTermination = { [weak self, weak listener] _ in
       guard let self, let listener else { return }
       remove(listener, from: space)

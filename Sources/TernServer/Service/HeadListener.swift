@@ -8,9 +8,13 @@ final class HeadListener: Sendable {
   private let continuation: AsyncStream<SpaceHead>.Continuation
   /// By what it listens; `nil` for one of this process itself.
   let grant: Grant?
+  /// How many there were before it.
+  let number: Int
 
-  init(_ continuation: AsyncStream<SpaceHead>.Continuation, by grant: Grant? = nil) {
-    (self.continuation, self.grant) = (continuation, grant)
+  init(
+    _ continuation: AsyncStream<SpaceHead>.Continuation, number: Int, by grant: Grant?
+  ) {
+    (self.continuation, self.number, self.grant) = (continuation, number, grant)
   }
 
   /// What it was told last.

@@ -16,16 +16,16 @@ extension SpaceService {
   )
     throws -> PulledPage
   {
-    let (page, renewal) = try page(of: space, after: cursor, excluding: excluded, by: member)
+    let page = try page(of: space, after: cursor, excluding: excluded)
+    let renewal = try LeaseRenewal(of: excluded, after: cursor, given: page, space, member, self)
     if let renewal { _ = try settle(renewal) }
     return page
   }
 
-  /// The page, and what has to be written down before it is given out: ``settle(_:)``.
+  /// The page alone.
   func page(
-    of space: SpaceName, after cursor: RemoteCursor?, excluding excluded: ReplicaID?,
-    by member: MemberName? = nil
-  ) throws -> (page: PulledPage, renewal: LeaseRenewal?) {
+    of space: SpaceName, after cursor: RemoteCursor?, excluding excluded: ReplicaID?
+  ) throws -> PulledPage {
     let place = try cursor.map { cursor in
       guard let place = SpaceCursor(cursor) else { throw RemoteError.unknownCursor(clock) }
       return place
@@ -50,17 +50,9 @@ extension SpaceService {
     }
     let next = SpaceCursor(
       epoch: epoch, position: stored.end, chain: stored.lastChain ?? stored.chainBefore)
-    let page = PulledPage(
+    return PulledPage(
       operations: try stored.operations.map { try SyncOperation(bytes: $0) }, cursor: next.cursor,
       hasMore: stored.end < stored.head, now: clock.now)
-    guard let excluded, stored.head > 0 else { return (page, nil) }
-    // INV-13: nobody says for another one how far it is.
-    guard try AuthorRecord.canRead(store.authorRecord(of: excluded, in: space), by: member)
-    else { return (page, nil) }
-    let written = try store.lease(of: excluded, in: space)
-    let renewal = leases.renew(
-      excluded, at: position, in: space, by: member, written, now: clock.now)
-    return (page, renewal)
   }
 
   /// For a planted bug.
@@ -70,6 +62,31 @@ extension SpaceService {
     return SpaceCursor(
       epoch: page.standing.epoch, position: base, chain: page.chainBefore
     ).cursor
+  }
+}
+
+extension LeaseRenewal {
+  /// What has to be written down before a page is given out, with ``SpaceService/settle(_:)``.
+  /// `nil` where nothing has.
+  ///
+  /// - Parameters:
+  ///   - replica: who asked for it.
+  ///   - cursor: after which it asked.
+  init?(
+    of replica: ReplicaID?, after cursor: RemoteCursor?, given page: PulledPage,
+    _ space: SpaceName, _ member: MemberName?, _ service: SpaceService
+  ) throws {
+    let isEmpty = !page.hasMore && SpaceCursor(page.cursor)?.position == 0
+    guard let replica, !isEmpty else { return nil }
+    // INV-13: nobody says for another one how far it is.
+    let store = service.store
+    guard try AuthorRecord.canRead(store.authorRecord(of: replica, in: space), by: member)
+    else { return nil }
+    let renewal = service.leases.renew(
+      replica, at: cursor.flatMap { SpaceCursor($0)?.position } ?? 0, in: space, by: member,
+      try store.lease(of: replica, in: space), now: service.clock.now)
+    guard let renewal else { return nil }
+    self = renewal
   }
 }
 

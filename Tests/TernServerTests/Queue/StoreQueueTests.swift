@@ -79,8 +79,7 @@ struct StoreQueueTests {
           logger: logger),
         authorizer: TokenAuthorizer(service: service), received: .ofRequests(), sent: .ofAnswers(),
         connections: ConnectionBook(limit: 1, limitPerAddress: 1),
-        processors: ProcessorAccounts(allowance: .seconds(1)), metrics: ServerMetrics(),
-        heartbeat: .seconds(1))
+        processors: ProcessorAccounts(allowance: .seconds(1)), metrics: ServerMetrics())
       try await responder.settle(renewal, logger)
     } _: { clock, _ in
       clock.pass(.seconds(11))

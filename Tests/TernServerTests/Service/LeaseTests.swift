@@ -130,7 +130,8 @@ struct LeaseTests {
     for place in [1, 4] {
       _ = try service.pull(from: .home, after: cursors[place], excluding: bob)
     }
-    let late = try service.page(of: .home, after: cursors[4], excluding: eve).renewal
+    let page = try service.page(of: .home, after: cursors[4], excluding: eve)
+    let late = try LeaseRenewal(of: eve, after: cursors[4], given: page, .home, nil, service)
     // As by the command, in another process.
     #expect(try self.service(test).removeSpace(.home))
     _ = try service.push([gil.write()], to: .home)

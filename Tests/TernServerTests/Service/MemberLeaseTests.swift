@@ -86,8 +86,9 @@ struct MemberLeaseTests {
     let service = try service(kind)
     for (number, member) in [(1, anna), (10, nil)] as [(UInt64, MemberName?)] {
       let replica = Author(number).replica
+      let page = try service.page(of: .home, after: nil, excluding: replica)
       let late = try #require(
-        try service.page(of: .home, after: nil, excluding: replica, by: member).renewal)
+        try LeaseRenewal(of: replica, after: nil, given: page, .home, member, service))
       if member == nil {
         try service.claim(replica, by: mallory, in: .home)
       } else {

@@ -21,8 +21,15 @@ struct EventReader {
     session.finishTasksAndInvalidate()
   }
 
-  /// The next event with its lines, or the next comment; `nil` at the stream's end.
+  /// The next event with its lines; `nil` at the stream's end. Signs of life come at any time.
   mutating func next() async throws -> String? {
+    var next = try await nextOrComment()
+    while next == ":" { next = try await nextOrComment() }
+    return next
+  }
+
+  /// The next event, or the next comment.
+  mutating func nextOrComment() async throws -> String? {
     while true {
       if let end = text.range(of: "\n\n") {
         defer { text.removeSubrange(..<end.upperBound) }
