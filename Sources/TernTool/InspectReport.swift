@@ -80,8 +80,10 @@ struct InspectReport {
         ]
       })
     append(
-      "remotes", ["space", "epoch", "cursor"],
-      replica.remotes.map { [$0.id, $0.epoch, $0.cursor ?? "at the beginning"] })
+      "remotes", ["space", "epoch", "cursor", "has of this one"],
+      replica.remotes.map {
+        [$0.id, $0.epoch, $0.cursor ?? "at the beginning", "up to \($0.accepted)"]
+      })
     append(
       "storage", ["table", "bytes"], replica.storage.map { [$0.table, Self.bytes($0.bytes)] })
   }

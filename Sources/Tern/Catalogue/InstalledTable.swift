@@ -37,6 +37,23 @@ struct InstalledTable {
     }
   }
 
+  /// The statements of those that sync, as far as the tables still fit.
+  ///
+  /// - Parameter isUnfit: told of a table that is gone or cannot sync any more.
+  static func statements(
+    _ db: Database, _ tables: StoreTables,
+    _ isUnfit: (InstalledTable, SchemaError) throws -> Void = { _, _ in }
+  ) throws -> [TableSQL] {
+    try all(db, tables).filter(\.isSynced).compactMap { installed in
+      do {
+        return try installed.sql(db, prefix: tables.prefix)
+      } catch let error as SchemaError {
+        try isUnfit(installed, error)
+        return nil
+      }
+    }
+  }
+
   /// Whether a table of its name has the key and the columns that it synced with.
   func stands(_ db: Database) throws -> Bool {
     let all = try Row.fetchAll(

@@ -100,15 +100,10 @@ public struct DatabaseFileRow: Sendable {
       if let format, format > StoreTables.format {
         throw InspectionError(.newerFormat, path: path)
       }
-      let installed = try InstalledTable.all(db, tables).filter(\.isSynced)
-      let sql = try installed.compactMap { installed in
-        do {
-          return try installed.sql(db, prefix: tables.prefix)
-        } catch let error as SchemaError {
-          // One that a migration left without its replica is no matter of another table's.
-          guard installed.name.folded == table.folded else { return nil as TableSQL? }
-          throw RowLookupError(.unknownTable, table: table, error.message)
-        }
+      let sql = try InstalledTable.statements(db, tables) { installed, error in
+        // One that a migration left without its replica is no matter of another table's.
+        guard installed.name.folded == table.folded else { return }
+        throw RowLookupError(.unknownTable, table: table, error.message)
       }
       if let found = sql.first(where: { $0.shape.name.folded == table.folded }) {
         return (try StoreTransaction(db, tables: tables, sql: sql), found, name)

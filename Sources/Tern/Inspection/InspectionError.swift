@@ -47,9 +47,12 @@ public struct InspectionError: Error, Sendable {
 extension InspectionError: AdvisingError {
   /// The file has to change first, unless another connection was in the way.
   public var advice: FailureAdvice {
-    let passes = (underlyingError as? DatabaseError)?.passes ?? false
-    return passes || code == .writtenMeanwhile ? .unreachable : .permanent
+    isPassing || code == .writtenMeanwhile ? .unreachable : .permanent
   }
+}
+
+extension InspectionError {
+  private var isPassing: Bool { (underlyingError as? DatabaseError)?.passes ?? false }
 }
 
 extension InspectionError: CustomStringConvertible {
@@ -57,6 +60,8 @@ extension InspectionError: CustomStringConvertible {
     let text =
       switch code.reason {
       case .absent: "there is no file \(path)"
+      case .unreadable where isPassing:
+        "\(path) is locked by another program; look again when that has ended its work"
       case .unreadable: "\(path) can't be read; name a file that you have permission to read"
       case .notADatabase: "\(path) is no SQLite database"
       case .noReplica: "\(path) holds no replica: it was never opened with Replica.open"

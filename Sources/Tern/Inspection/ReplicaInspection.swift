@@ -59,6 +59,8 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
     package var epoch: String
     /// `nil` before the first page.
     package var cursor: String?
+    /// Up to which of this replica's own operations it acknowledged them.
+    package var accepted: UInt64
   }
 
   public struct Log: Hashable, Sendable, Codable {

@@ -67,8 +67,14 @@ struct ReplicaReader {
   }
 
   private func remotes() throws -> [ReplicaInspection.Remote] {
-    try Row.fetchAll(db, sql: "SELECT id, epoch, cursor FROM \(tables.remote) ORDER BY id")
-      .map { .init(id: $0["id"], epoch: $0["epoch"], cursor: $0["cursor"]) }
+    let table = RemoteTable(connection)
+    return try Row.fetchAll(
+      db, sql: "SELECT id, epoch, cursor FROM \(tables.remote) ORDER BY id"
+    ).map {
+      let id: String = $0["id"]
+      return .init(
+        id: id, epoch: $0["epoch"], cursor: $0["cursor"], accepted: try table.accepted(by: id))
+    }
   }
 
   private func forks() throws -> [ReplicaFork] {

@@ -36,14 +36,19 @@ package final class DatabaseFileBytes {
   deinit { sqlite3_close_v2(connection) }
 
   /// What SQLite opens as a file that nobody changes: without locks, and without a log beside it.
-  package static func unchangingURI(_ path: String) -> String {
+  package static func unchangingURI(_ path: String) -> String { uri(path, "immutable=1") }
+
+  /// What SQLite opens for writing, and does not make where it is not there.
+  package static func presentURI(_ path: String) -> String { uri(path, "mode=rw") }
+
+  private static func uri(_ path: String, _ query: String) -> String {
     let allowed = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "?#%"))
     let absolute = URL(fileURLWithPath: path).path
     guard let escaped = absolute.addingPercentEncoding(withAllowedCharacters: allowed) else {
       return path
     }
     // With an empty host, or two slashes at a path's beginning would name one.
-    return "file://\(escaped)?immutable=1"
+    return "file://\(escaped)?\(query)"
   }
 
   /// Up to `count` bytes, fewer at the file's end.

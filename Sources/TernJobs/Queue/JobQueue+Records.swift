@@ -7,8 +7,7 @@ extension JobQueue {
   ///
   /// - Throws: ``JobQueueError`` `.notInstalled`, `DatabaseError`.
   public func records(in db: Database) throws -> [JobRecord] {
-    _ = try JobTransaction(db, limits: limits)
-    return try Row.fetchAll(db, sql: "\(Self.selection()) ORDER BY id").map(JobRecord.init)
+    try JobTransaction(db, limits: limits).records()
   }
 
   /// - Returns: `nil` for a job that was removed, or that ended and is kept no longer: see
@@ -59,11 +58,7 @@ extension JobQueue {
   ///
   /// - Throws: as ``records(in:)``.
   public func gates(in db: Database) throws -> [JobGate] {
-    let rows = try JobTransaction(db, limits: limits)
-    let gates = try rows.gates.all().map { (service: $0.key.text, gate: $0.value) }
-    return try gates.filter { try rows.jobs.isAwaited($0.service) }
-      .sorted { $0.service.utf8.lexicographicallyPrecedes($1.service.utf8) }
-      .map { JobGate(service: $0, reopensAt: $1.reopens.date, probe: $1.probe) }
+    try JobTransaction(db, limits: limits).awaitedGates()
   }
 
   /// All jobs and the gates that they wait for, now and after every change that is committed; who
@@ -85,13 +80,7 @@ extension JobQueue {
   @discardableResult
   public func retry(_ id: JobID, in db: Database) throws -> Bool {
     try changing(id, in: db) { rows, found in
-      var life = found.life
-      guard life.state == .failed || life.state == .parked else { return false }
-      _ = life.handle(.revived)
-      // The next attempt begins anew what was refused.
-      try rows.checkpoints.drop(.refusal, of: id)
-      let now = environment.now
-      try rows.jobs.store(life, of: id, since: now, ready: now)
+      guard try rows.revive(id, found, at: environment.now) else { return false }
       try rows.observe(.retried, of: id, found.service, if: .freed)
       return true
     }
@@ -214,7 +203,7 @@ extension JobQueue {
     return isChanged
   }
 
-  private static func selection(_ condition: String = "") -> String {
+  fileprivate static func selection(_ condition: String = "") -> String {
     let columns = """
       id, kind, nullif(service, '') AS service, nullif(lane, '') AS lane, state, since_ms, ready_ms,
       starts, failures, progress, message, reason, priority, unique_key, enqueued_ms
@@ -240,6 +229,20 @@ extension JobQueue {
     ].map {
       "SELECT \(columns), \($1) FROM \($0) \(condition)"
     }.joined(separator: " UNION ALL ")
+  }
+}
+
+extension JobTransaction {
+  func records() throws -> [JobRecord] {
+    try Row.fetchAll(db, sql: "\(JobQueue.selection()) ORDER BY id").map(JobRecord.init)
+  }
+
+  /// Those that jobs wait for, by name.
+  func awaitedGates() throws -> [JobGate] {
+    let gates = try gates.all().map { (service: $0.key.text, gate: $0.value) }
+    return try gates.filter { try jobs.isAwaited($0.service) }
+      .sorted { $0.service.utf8.lexicographicallyPrecedes($1.service.utf8) }
+      .map { JobGate(service: $0, reopensAt: $1.reopens.date, probe: $1.probe) }
   }
 }
 

@@ -125,6 +125,19 @@ struct JobTransaction {
   /// Nothing more is to happen to a job. A handler that runs is told at its next checkpoint, and by
   /// cancellation.
   ///
+  /// Lets a job that failed or is parked begin again.
+  ///
+  /// - Returns: whether it had.
+  func revive(_ job: JobID, _ found: JobRows.Found, at now: WallTime) throws -> Bool {
+    var life = found.life
+    guard life.state.isStuck else { return false }
+    _ = life.handle(.revived)
+    // The next attempt begins anew what was refused.
+    try checkpoints.drop(.refusal, of: job)
+    try jobs.store(life, of: job, since: now, ready: now)
+    return true
+  }
+
   /// - Returns: paths of files to unlink.
   func cancel(_ job: JobID, _ found: JobRows.Found, at now: WallTime) throws -> [String] {
     var life = found.life

@@ -11,7 +11,7 @@ import Testing
 @Suite("Inspection: looks at a file in use")
 struct UsedFileTests {
   enum Look: CaseIterable {
-    case inspection, diagnosis, row, explanation
+    case inspection, diagnosis, row, explanation, contents, inbox
 
     func run(_ path: String) throws {
       switch self {
@@ -22,6 +22,9 @@ struct UsedFileTests {
       case .explanation:
         let row = try DatabaseFileRow(path: path, table: "book", key: ["1"])
         #expect(try row.explanation().columns.isEmpty)
+      case .contents: #expect(try DatabaseFileContents(path: path).replicas.count == 1)
+      case .inbox:
+        #expect(try DatabaseFileInbox(path: path, replica: "main").items(limit: 9).isEmpty)
       }
     }
   }
