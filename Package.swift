@@ -76,6 +76,7 @@ let package = Package(
     .target(name: "TernCore", dependencies: ["CZlib"], swiftSettings: hot),
     .target(name: "CTernSQLite"),
     .target(name: "CTernAPI", exclude: ["openapi.json"]),
+    .target(name: "CTernPages", exclude: ["kit", "inspect"]),
     .target(
       name: "TernDatabase",
       dependencies: [
@@ -125,10 +126,17 @@ let package = Package(
         "TernCore", "TernTesting", .target(name: "TernServer", condition: server),
       ],
       swiftSettings: strict),
+    .target(
+      name: "TernPages",
+      dependencies: [
+        .product(name: "Hummingbird", package: "hummingbird", condition: server)
+      ],
+      swiftSettings: strict),
     .executableTarget(
       name: "TernTool",
       dependencies: [
-        "Tern", "TernServer",
+        .target(name: "CTernPages", condition: server), "Tern", "TernJobs", "TernPages",
+        "TernServer",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
         .product(name: "Configuration", package: "swift-configuration", condition: server),
       ],
@@ -262,9 +270,14 @@ let package = Package(
         "TestProcesses", "FolderWriter",
       ],
       swiftSettings: testing),
+    .executableTarget(
+      name: "PageWriter", dependencies: ["Tern", "TernJobs"], path: "Tests/PageWriter",
+      swiftSettings: strict),
     .testTarget(
       name: "PackageTests",
-      dependencies: ["Rehearsals", "Tern", "TernServer", "TernTool", "TestProcesses"],
+      dependencies: [
+        "PageWriter", "Rehearsals", "Tern", "TernPages", "TernServer", "TernTool", "TestProcesses",
+      ],
       swiftSettings: testing),
   ]
 )

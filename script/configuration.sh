@@ -5,7 +5,7 @@
 debugging=(--scratch-path .build --traits Server,Rehearsal -debug-info-format none)
 
 # Tern as apps ship it, with assertions; the tests themselves are not optimised (Package.swift). script/test --all,
-# script/sim, script/api and script/crash.
+# script/sim, script/api, script/pages and script/crash.
 configuration=(
   --scratch-path .build-test --configuration release --traits Server,Rehearsal
   -Xswiftc -enable-testing -Xswiftc -assert-config -Xswiftc Debug

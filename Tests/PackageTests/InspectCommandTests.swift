@@ -71,6 +71,46 @@ struct InspectCommandTests {
     }
   }
 
+  @Test(arguments: [
+    (["--port", "8123"], "go with --serve"), (["--no-open"], "go with --serve"),
+    (["--allow-changes"], "go with --serve"), (["--serve", "--json"], "exclude each other"),
+    (["--serve", "--port", "65536"], "from 0 to 65535"),
+  ])
+  func `options of the page are refused where they mean nothing`(
+    _ options: [String], _ message: String
+  ) async throws {
+    let refused = try await run([try BuiltExecutable.path("tern"), "inspect", "a"] + options)
+    #expect(refused.code == 64)
+    #expect(refused.output.contains(message), "\(refused.output)")
+  }
+
+  @Test func `a server's file has no page, and a port that is taken is named`() async throws {
+    try await inFolder { folder in
+      var generator = SystemRandomNumberGenerator()
+      try SQLiteSpaceStore(path: folder + "/server.tern", using: &generator).close()
+      let served = try await inspect(folder + "/server.tern", "--serve", "--no-open")
+      #expect(served.code != 0)
+      #expect(served.output.contains("is a server's; leave out --serve"), "\(served.output)")
+      let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      defer { close(listener) }
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = inet_addr("127.0.0.1")
+      var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let port = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          _ = bind(listener, $0, size)
+          _ = listen(listener, 1)
+          _ = getsockname(listener, $0, &size)
+        }
+        return UInt16(bigEndian: pointer.pointee.sin_port)
+      }
+      let taken = try await inspect(folder + "/a", "--serve", "--no-open", "--port", "\(port)")
+      #expect(taken.code != 0)
+      #expect(taken.output.contains("can't listen on 127.0.0.1:\(port)"), "\(taken.output)")
+    }
+  }
+
   @Test func `what it cannot show it says, and fails`() async throws {
     try await inFolder { folder in
       let absent = try await inspect(folder + "/absent")

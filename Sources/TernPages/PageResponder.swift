@@ -1,0 +1,109 @@
+#if Server
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServiceLifecycle
+
+/// Answers a page: its files, what it asks its program, and the stream of changes.
+struct PageResponder: HTTPResponder {
+  typealias Context = BasicRequestContext
+
+  let files: PageFiles
+  let program: any PageProgram
+  /// Once the port is known.
+  let guarding: @Sendable () -> PageGuard?
+
+  private static let bodyBytes = 65_536
+
+  func respond(to request: Request, context: Context) async throws -> Response {
+    var response: Response
+    do {
+      response = try await answer(request)
+    } catch let refusal as PageGuard.Refusal {
+      response = PageAnswer(refusal.status, "refused", refusal.message).response
+    }
+    response.headers.append(contentsOf: Self.headers)
+    return response
+  }
+
+  private func answer(_ request: Request) async throws -> Response {
+    guard let guarding = guarding() else {
+      return PageAnswer(.serviceUnavailable, "starting", "the page starts").response
+    }
+    try guarding.checkPlace(request.head)
+    guard request.method == .get || request.method == .post else {
+      return PageAnswer(.methodNotAllowed, "method", "this page takes GET and POST").response
+    }
+    let path = request.uri.path
+    if let file = files.files[path], request.method == .get {
+      return Response(
+        status: .ok, headers: [.contentType: file.type], body: .init(byteBuffer: file.bytes))
+    }
+    guard path.hasPrefix("/api/") else { return PageAnswer.unknown.response }
+    try guarding.checkReader(request.head)
+    if path == "/api/events" { return events(request) }
+    let isChange = request.method == .post
+    let body = isChange ? try await self.body(request) : Data()
+    let query = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
+    return await program.answer(
+      PageRequest(
+        path: String(path.dropFirst("/api/".count)),
+        query: Dictionary(query, uniquingKeysWith: { $1 }), isChange: isChange, body: body)
+    ).response
+  }
+
+  private func body(_ request: Request) async throws -> Data {
+    guard request.headers[.contentType] == "application/json" else {
+      throw PageGuard.Refusal(status: .unsupportedMediaType, message: "a change is sent as JSON")
+    }
+    do {
+      return Data(try await request.body.collect(upTo: Self.bodyBytes).readableBytesView)
+    } catch is NIOTooManyBytesError {
+      throw PageGuard.Refusal(status: .contentTooLarge, message: "the change is too long")
+    }
+  }
+
+  /// A number for each change as server-sent events, until either side ends it.
+  ///
+  /// - Source: WHATWG HTML, section 9.2, "Server-sent events".
+  private func events(_ request: Request) -> Response {
+    let body = ResponseBody { [program] writer in
+      let (news, continuation) = AsyncStream.makeStream(
+        of: PageNews.self, bufferingPolicy: .bufferingNewest(1))
+      try await request.body.consumeWithInboundCloseHandler { _ in
+        try await withGracefulShutdownHandler {
+          try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await program.watch { continuation.yield($0) } }
+            for await item in news {
+              try await writer.write(ByteBuffer(string: item.text))
+            }
+            group.cancelAll()
+          }
+        } onGracefulShutdown: {
+          continuation.finish()
+        }
+      } onInboundClosed: {
+        continuation.finish()
+      }
+      try await writer.finish(nil)
+    }
+    return Response(status: .ok, headers: [.contentType: "text/event-stream"], body: body)
+  }
+
+  /// Nothing but the page's own files runs in it, no other site embeds or reads it, and nothing of
+  /// it is kept.
+  private static let headers: HTTPFields = [
+    HTTPField.Name("Content-Security-Policy")!: """
+    default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+    require-trusted-types-for 'script'
+    """,
+    HTTPField.Name("Cross-Origin-Opener-Policy")!: "same-origin",
+    HTTPField.Name("Cross-Origin-Resource-Policy")!: "same-origin",
+    HTTPField.Name("Referrer-Policy")!: "no-referrer",
+    HTTPField.Name("X-Frame-Options")!: "DENY",
+    .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+  ]
+}
+#endif

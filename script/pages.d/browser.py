@@ -1,0 +1,154 @@
+"""What drives a page of one of Tern's programs: a browser with each look, pictures, axe-core, and checks of every state."""
+
+import contextlib
+import json
+import pathlib
+import queue
+import signal
+import subprocess
+import threading
+import time
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+CHROMIUM = "/usr/bin/chromium"
+
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+
+# Zoomed to 200 %, a window of 1280 pixels has room for 640.
+LOOKS = {
+    "desktop-light": {"viewport": DESKTOP, "color_scheme": "light"},
+    "desktop-dark": {"viewport": DESKTOP, "color_scheme": "dark"},
+    "phone-light": {"viewport": PHONE, "color_scheme": "light"},
+    "phone-dark": {"viewport": PHONE, "color_scheme": "dark"},
+}
+MORE_LOOKS = {
+    "landscape": {"viewport": {"width": 844, "height": 390}, "color_scheme": "light"},
+    "zoom-200": {"viewport": {"width": 640, "height": 450}, "device_scale_factor": 2},
+    "contrast-light": {"viewport": DESKTOP, "color_scheme": "light", "contrast": "more"},
+    "contrast-dark": {"viewport": DESKTOP, "color_scheme": "dark", "contrast": "more"},
+    "forced-colors": {"viewport": DESKTOP, "forced_colors": "active"},
+}
+STILL = {"still": {"viewport": PHONE, "reduced_motion": "reduce"}}
+
+# The standard's three levels, so that contrast is 7 to 1.
+AXE = {
+    "runOnly": {
+        "type": "tag",
+        "values": ["wcag2a", "wcag2aa", "wcag2aaa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    }
+}
+
+SMALL = """() => [...document.querySelectorAll('a.button, button, input, select')]
+  .map((item) => [item, item.getBoundingClientRect()])
+  .filter(([item, box]) => box.width > 0 && (box.width < 43.5 || box.height < 43.5))
+  .map(([item, box]) => `${item.outerHTML.slice(0, 80)} is ${box.width} x ${box.height}`)"""
+
+WIDE = """() => document.documentElement.scrollWidth > document.documentElement.clientWidth"""
+
+
+class Failed(Exception):
+    pass
+
+
+def check(holds, message):
+    if not holds:
+        raise Failed(message)
+
+
+def eventually(look, message, seconds=10):
+    """What `look` gives once it is true."""
+    end = time.monotonic() + seconds
+    while True:
+        found = look()
+        if found:
+            return found
+        check(time.monotonic() < end, message)
+        time.sleep(0.05)
+
+
+class Process:
+    """A program of ours, whose lines are kept."""
+
+    def __init__(self, *command, folder=None):
+        pipe = subprocess.PIPE
+        self.child = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True, cwd=folder
+        )
+        self.lines, self.news = [], queue.Queue()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.child.stdout:
+            self.lines.append(line.rstrip("\n"))
+            self.news.put(self.lines[-1])
+
+    def line(self, seconds=30):
+        try:
+            return self.news.get(timeout=seconds)
+        except queue.Empty:
+            raise Failed(f"{self.child.args[0]} said nothing: {self.lines}") from None
+
+    def tell(self, text):
+        self.child.stdin.write(text + "\n")
+        self.child.stdin.flush()
+        said = self.line()
+        check(said == f"done {text}", f"the writer said {said}")
+
+    def end(self, number=signal.SIGTERM):
+        if self.child.poll() is None:
+            self.child.send_signal(number)
+        self.child.wait(timeout=20)
+        self.reader.join(timeout=5)
+
+    def finish(self):
+        self.child.stdin.close()
+        check(self.child.wait(timeout=20) == 0, f"{self.child.args[0]} failed: {self.lines}")
+
+
+class Browser:
+    """Chromium, and a folder for pictures."""
+
+    def __init__(self, pictures, *arguments):
+        self.pictures = pathlib.Path(pictures)
+        self.pictures.mkdir(parents=True, exist_ok=True)
+        self.arguments = ["--no-sandbox", "--disable-gpu", *arguments]
+        self.found, self.states = [], 0
+
+    def __enter__(self):
+        self.playwright = sync_playwright().start()
+        self.chromium = self.playwright.chromium.launch(executable_path=CHROMIUM, args=self.arguments)
+        return self
+
+    def __exit__(self, *_):
+        self.chromium.close()
+        self.playwright.stop()
+
+    @contextlib.contextmanager
+    def page(self, address, look="desktop-light"):
+        context = self.chromium.new_context(**{**LOOKS, **MORE_LOOKS, **STILL}[look])
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.said = []
+        page.on("console", lambda message: page.said.append(message.text))
+        page.on("pageerror", lambda error: page.said.append(str(error)))
+        page.goto(address)
+        try:
+            yield page
+        finally:
+            context.close()
+
+    def state(self, page, name, look):
+        """Takes a picture of a state, and looks for what is wrong with it."""
+        page.screenshot(path=self.pictures / f"{name}-{look}.png", full_page=True)
+        self.states += 1
+        problems = []
+        for violation in Axe().run(page, options=AXE).response["violations"]:
+            nodes = [node["html"][:120] for node in violation["nodes"][:3]]
+            problems.append(f"{violation['id']}: {violation['help']}: {json.dumps(nodes)}")
+        problems += page.evaluate(SMALL)
+        if page.evaluate(WIDE):
+            problems.append("it is wider than the window")
+        self.found += [f"{name} {look}: {problem}" for problem in problems]
