@@ -192,7 +192,8 @@ let package = Package(
     .testTarget(
       name: "TernServerTests",
       dependencies: [
-        "Tern", "TernCore", "TernServer", "TernServerTesting", "TernTesting", "TernTool",
+        "Rehearsals", "Tern", "TernCore", "TernServer", "TernServerTesting", "TernTesting",
+        "TernTool",
         .product(
           name: "InMemoryTracing", package: "swift-distributed-tracing", condition: server),
         .product(name: "JWTKit", package: "jwt-kit", condition: jwt),

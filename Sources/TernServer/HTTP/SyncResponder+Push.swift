@@ -32,6 +32,12 @@ extension SyncResponder {
     _ request: Request, of space: SpaceName, atMost limit: Int, _ what: String,
     _ use: (ByteBuffer) async throws -> Value
   ) async throws -> Value {
+    // What it says would be read as if it were not packed, or be stored so.
+    if let coding = request.headers[.contentEncoding], coding.lowercased() != "identity" {
+      throw RemoteError(
+        .unsupportedMediaType,
+        "a body comes as it is, without a Content-Encoding; batches and parts are packed already")
+    }
     let tooLarge = RemoteError(
       .tooLarge, "\(what) has at most \(limit) bytes; send less at a time")
     let declared = request.headers[.contentLength].flatMap { Int($0) }

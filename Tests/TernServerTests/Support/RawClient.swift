@@ -11,7 +11,9 @@ final class RawClient: Sendable {
   /// What the system keeps for a client that doesn't read has left the server.
   private static let systemBytes: Int32 = 32 << 10
 
-  init(_ server: LiveServer) throws {
+  convenience init(_ server: LiveServer) throws { try self.init(port: server.port) }
+
+  init(port: Int) throws {
     #if os(Linux)
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     #else
@@ -22,7 +24,7 @@ final class RawClient: Sendable {
       descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(server.port).bigEndian
+    address.sin_port = in_port_t(port).bigEndian
     address.sin_addr.s_addr = inet_addr("127.0.0.1")
     let result = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -37,6 +39,10 @@ final class RawClient: Sendable {
   /// Ends both directions.
   func end() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
+  /// From now on it only reads, as the other end sees.
+  func endSending() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+
+  @discardableResult
   func send(_ text: String) async -> Bool { await send(Array(text.utf8)) }
 
   /// Returns whether the connection was still there.
@@ -85,6 +91,33 @@ final class RawClient: Sendable {
       bytes += byte
     }
     return RawHead(text: String(decoding: bytes, as: UTF8.self))
+  }
+
+  /// All that comes until the connection's end, or until nothing has come for so long.
+  func rest(within seconds: Int) async -> (bytes: [UInt8], isClosed: Bool) {
+    await onQueue { [descriptor] in
+      var time = timeval(tv_sec: seconds, tv_usec: 0)
+      // real time: whether a server says more, nobody else knows.
+      setsockopt(
+        descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+      var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
+      while true {
+        let count = recv(descriptor, &piece, piece.count, 0)
+        guard count > 0 else { return (bytes, count == 0 || errno == ECONNRESET) }
+        bytes += piece[..<count]
+      }
+    }
+  }
+
+  /// Whether the other end has not closed the connection; what has come by now is dropped.
+  func isOpen() async -> Bool {
+    await onQueue { [descriptor] in
+      var piece = [UInt8](repeating: 0, count: 4096)
+      while true {
+        let count = recv(descriptor, &piece, piece.count, Int32(MSG_DONTWAIT))
+        guard count > 0 else { return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) }
+      }
+    }
   }
 
   private func onQueue<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
