@@ -66,9 +66,9 @@ package struct PostgreSQLDoctor {
   private func lookAtStore() throws -> (epoch: String?, spaces: [Space])? {
     guard try hasTables() else { return nil }
     let stores = try connection.run("SELECT epoch, format FROM \(schema("store"))")
-    if let format = stores.first?.integer(1), format != PostgreSQLSchema.format {
+    if let format = stores.first?.integer(1), format != PostgreSQLMigrations.current.format {
       try findings.add(
-        format > PostgreSQLSchema.format ? .newerFormat : .serverFormat,
+        format > PostgreSQLMigrations.current.format ? .newerFormat : .serverFormat,
         "the server's data has format \(format)")
       return nil
     }

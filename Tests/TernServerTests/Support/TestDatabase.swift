@@ -28,7 +28,8 @@ final class TestDatabase: AnyExamination {
   func open(
     seed: UInt64 = 1, listeningAt listening: String? = nil,
     _ change: (inout PostgreSQLLimits) -> Void = { _ in },
-    slowStatements: SlowStatements? = nil, probe: PostgreSQLProbe? = nil
+    slowStatements: SlowStatements? = nil, probe: PostgreSQLProbe? = nil,
+    migrations: PostgreSQLMigrations = .current
   ) throws -> PostgreSQLSpaceStore {
     var generator = SeededGenerator(state: seed)
     var limits = PostgreSQLLimits()
@@ -36,7 +37,7 @@ final class TestDatabase: AnyExamination {
     change(&limits)
     return try PostgreSQLSpaceStore(
       address, schema: schema, listeningAt: listening, limits: limits,
-      slowStatements: slowStatements, probe: probe,
+      slowStatements: slowStatements, probe: probe, migrations: migrations,
       using: &generator)
   }
 
@@ -44,6 +45,16 @@ final class TestDatabase: AnyExamination {
   @discardableResult
   func run(_ sql: String) throws -> PostgreSQLRows {
     try pool.withConnection { try $0.run(sql.replacing("tern.", with: "\"\(schema)\".")) }
+  }
+
+  /// Runs `body` while another session holds a lock that everybody may share but who changes the
+  /// table.
+  func holding(_ table: String, _ body: () throws -> Void) throws {
+    let other = try PostgreSQLConnection(try #require(Self.address), patience: .seconds(10))
+    _ = try other.run("BEGIN")
+    _ = try other.run("LOCK TABLE \"\(schema)\".\(table) IN ACCESS SHARE MODE")
+    defer { other.rollBack() }
+    try body()
   }
 
   /// From now on each COMMIT of a transaction that inserts into a table comes back with a warning.

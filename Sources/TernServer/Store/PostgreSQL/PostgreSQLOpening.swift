@@ -51,15 +51,22 @@ struct PostgreSQLStanding {
   }
 }
 
-/// Finds the tables of a store, or makes them.
+/// Finds the tables of a store, or makes them, and brings them forward.
 struct PostgreSQLOpening {
   let schema: PostgreSQLSchema
   let limits: PostgreSQLLimits
+  let migrations: PostgreSQLMigrations
 
   /// - Parameter new: the epoch of a store that is made.
   /// - Returns: the store's epoch.
   /// - Throws: ``StoreError``, ``PostgreSQLError``.
   func epoch(_ connection: PostgreSQLConnection, orNew new: String) throws -> String {
+    let epoch = try found(connection, orNew: new)
+    try migrations.expand(connection, schema, limits)
+    return epoch
+  }
+
+  private func found(_ connection: PostgreSQLConnection, orNew new: String) throws -> String {
     if let epoch = try find(connection) { return epoch }
     do {
       connection.begin(limits)
@@ -67,10 +74,8 @@ struct PostgreSQLOpening {
         connection.queue(statement)
       }
       connection.queue(
-        "INSERT INTO \(schema("store")) (epoch, format, oldest_format) VALUES ($1, $2, $3)",
-        [
-          .text(new), .integer(PostgreSQLSchema.format), .integer(PostgreSQLSchema.oldestFormat),
-        ])
+        "INSERT INTO \(schema("store")) (epoch, format, oldest_format) VALUES ($1, 1, 1)",
+        [.text(new)])
       try connection.commit()
       return new
     } catch {
@@ -91,11 +96,8 @@ struct PostgreSQLOpening {
       throw StoreError(
         .damaged, "the schema \(schema.name) has no epoch; restore the database from a backup")
     }
-    guard row.integer(1) <= PostgreSQLSchema.format else {
-      throw StoreError(
-        .newerFormat,
-        "the schema \(schema.name) needs format \(row.integer(1)) or newer, and this version of Tern "
-          + "knows up to \(PostgreSQLSchema.format); update Tern")
+    guard row.integer(1) <= migrations.format else {
+      throw PostgreSQLFormats.tooNew(schema, needed: row.integer(1), known: migrations.format)
     }
     return epoch
   }

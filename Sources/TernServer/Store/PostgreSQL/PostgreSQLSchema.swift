@@ -1,12 +1,8 @@
 #if PostgreSQL
-/// The tables of a store on PostgreSQL, format 1: those of a data file, but that an operation's
-/// bytes are in a table of their own. What is trimmed leaves that by DELETE, and the rows that stay
-/// for ever are never written again.
+/// The tables of a store on PostgreSQL in format 1, from which ``PostgreSQLMigrations`` lead on.
+/// They are those of a data file, but that an operation's bytes are in a table of their own. What
+/// is trimmed leaves that by DELETE, and the rows that stay for ever are never written again.
 struct PostgreSQLSchema {
-  static let format: Int64 = 1
-  /// The oldest format whose code can use these tables beside this one's: a newer version that only
-  /// adds to them leaves it, so that both run side by side.
-  static let oldestFormat: Int64 = 1
   /// The schema in which they are.
   let name: String
 

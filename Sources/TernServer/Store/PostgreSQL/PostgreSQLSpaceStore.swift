@@ -17,6 +17,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   let schema: PostgreSQLSchema
   private let limits: PostgreSQLLimits
   private let announcements: PostgreSQLAnnouncements?
+  private let migrations: PostgreSQLMigrations
   let newestTimeline: NewestTimeline
   let databaseClock: DatabaseClock
   /// How many connections are for reading, if there are as many.
@@ -52,10 +53,11 @@ public final class PostgreSQLSpaceStore: SpaceStore {
     _ address: String, schema: String, listeningAt listening: String? = nil,
     limits: PostgreSQLLimits, password: PasswordFile? = nil,
     clock: ServerClock = .system, slowStatements: SlowStatements? = nil, probe: PostgreSQLProbe?,
-    using generator: inout some RandomNumberGenerator
+    migrations: PostgreSQLMigrations = .current, using generator: inout some RandomNumberGenerator
   ) throws {
     self.limits = limits
     self.schema = PostgreSQLSchema(name: schema)
+    self.migrations = migrations
     concurrentUpdates = max(1, limits.connections - Self.kept)
     let newestTimeline = NewestTimeline()
     self.newestTimeline = newestTimeline
@@ -70,9 +72,8 @@ public final class PostgreSQLSpaceStore: SpaceStore {
       $0.slowStatements = slowStatements
       $0.probe = probe
     }
-    let (opening, new) = (
-      PostgreSQLOpening(schema: self.schema, limits: limits), Epoch.draw(using: &generator)
-    )
+    let opening = PostgreSQLOpening(schema: self.schema, limits: limits, migrations: migrations)
+    let new = Epoch.draw(using: &generator)
     epoch = try pool.withConnection { try opening.epoch($0, orNew: new) }
     announcements = listening.map {
       PostgreSQLAnnouncements(
@@ -149,10 +150,18 @@ public final class PostgreSQLSpaceStore: SpaceStore {
     try naming(space) { try transaction(isReading: true, body) }
   }
 
-  /// One statement, which is a transaction by itself.
+  /// One statement, and before it the check of the format: a transaction by themselves, as nothing
+  /// else is between two syncs of the protocol.
   func run(_ sql: String, _ values: [PostgreSQLValue] = []) throws -> PostgreSQLRows {
-    try repeating { try pool.withConnection { try $0.run(sql, values) } }
+    try repeating {
+      try pool.withConnection { connection in
+        try connection.runAll([("SELECT \(formatCheck)", []), (sql, values)])[1]
+      }
+    }
   }
+
+  /// Fails where older versions, of which this one is, may not use the tables any more.
+  private var formatCheck: String { migrations.check(in: schema) }
 
   func write<Value>(_ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
     try transaction(body)
@@ -163,7 +172,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   ) throws -> Value {
     try repeating {
       try pool.withConnection(ifUnanswered: isReading ? .max : concurrentUpdates) { connection in
-        connection.begin(limits, isReading: isReading)
+        connection.begin(limits, isReading: isReading, checking: formatCheck)
         do {
           let value = try body(connection)
           try connection.commit()
@@ -187,9 +196,34 @@ public final class PostgreSQLSpaceStore: SpaceStore {
       } catch let error as PostgreSQLError where error.isStale {
         // The others in the pool are of the same server.
         pool.forgetIdle()
+      } catch let error as PostgreSQLError where error.isOfFormat {
+        throw PostgreSQLFormats.tooNew(schema, needed: nil, known: migrations.format)
       }
     }
     return try body()
+  }
+
+  // MARK: - Formats
+
+  /// Which versions of Tern can use the store.
+  ///
+  /// - Throws: ``PostgreSQLError``; ``StoreError`` where this version can't any more.
+  public func formats() throws -> PostgreSQLFormats {
+    let row = try run("SELECT format, oldest_format FROM \(schema("store"))").first!
+    return PostgreSQLFormats(
+      format: row.integer(0), oldest: row.integer(1), known: migrations.format)
+  }
+
+  /// Ends the use by older versions, of which none may run any more: each that does refuses what
+  /// it is asked for as `unavailable` from now on. It can't be taken back. Durable on return; where
+  /// it throws, it goes on from there when it is called again.
+  ///
+  /// - Throws: ``StoreError`` with `inUse` where another session holds a lock on a table;
+  ///   ``PostgreSQLError``.
+  @discardableResult
+  public func finishMigration() throws -> PostgreSQLFormats {
+    try pool.withConnection { try migrations.finish($0, schema, limits) }
+    return try formats()
   }
 
   /// Names the space whose numbers are out of range.
@@ -261,6 +295,8 @@ public struct PostgreSQLLimits: Hashable, Sendable {
   /// After so long without a statement the server ends a transaction: so a process that was stopped
   /// in the middle of one keeps nobody else from the space for longer.
   public var idleTimeout = Duration.seconds(5)
+  /// How long a change of the tables waits for those who use them, while all others wait behind it.
+  public var migrationLockTimeout = Duration.seconds(2)
   /// How often a transaction is run again that a deadlock or another transaction ended.
   public var repetitions = 3
 
@@ -270,11 +306,13 @@ public struct PostgreSQLLimits: Hashable, Sendable {
 extension PostgreSQLConnection {
   /// Begins a transaction with the next statement. Its limits end with it. Warnings are told: a
   /// COMMIT that nobody may count on comes back with one.
-  func begin(_ limits: PostgreSQLLimits, isReading: Bool = false) {
+  ///
+  /// - Parameter check: an expression that fails where the transaction may not be.
+  func begin(_ limits: PostgreSQLLimits, isReading: Bool = false, checking check: String = "0") {
     queue("BEGIN ISOLATION LEVEL " + (isReading ? "REPEATABLE READ READ ONLY" : "READ COMMITTED"))
     queue(
       """
-      SELECT set_config('client_min_messages', 'warning', true),
+      SELECT \(check), set_config('client_min_messages', 'warning', true),
         set_config('lock_timeout', '\(limits.lockTimeout.milliseconds)', true),
         set_config('idle_in_transaction_session_timeout', '\(limits.idleTimeout.milliseconds)', true),
         set_config('statement_timeout', '\(limits.patience.milliseconds)', true),

@@ -1,0 +1,9 @@
+#if Server
+import ArgumentParser
+
+struct StoreCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "store", abstract: "Look after a store as a whole.",
+    subcommands: [StoreMigrateCommand.self])
+}
+#endif
