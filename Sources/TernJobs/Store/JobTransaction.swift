@@ -122,9 +122,6 @@ struct JobTransaction {
     return true
   }
 
-  /// Nothing more is to happen to a job. A handler that runs is told at its next checkpoint, and by
-  /// cancellation.
-  ///
   /// Lets a job that failed or is parked begin again.
   ///
   /// - Returns: whether it had.
@@ -138,6 +135,9 @@ struct JobTransaction {
     return true
   }
 
+  /// Nothing more is to happen to a job. A handler that runs is told at its next checkpoint, and by
+  /// cancellation.
+  ///
   /// - Returns: paths of files to unlink.
   func cancel(_ job: JobID, _ found: JobRows.Found, at now: WallTime) throws -> [String] {
     var life = found.life
