@@ -25,5 +25,30 @@ public protocol Authorizer: Sendable {
   /// among them. Where this throws, or doesn't return, for 30 seconds, all event streams end:
   /// nobody knows then whom they tell.
   func withdrawn(_ grants: Set<Grant>) async throws -> Set<Grant>
+
+  /// All that a credential opens, a grant for each space: an event stream tells of all of them.
+  ///
+  /// Spaces that aren't there yet may be among them. The stream tells of one once it is made.
+  ///
+  /// - Parameter credential: as for ``authorize(_:for:)``.
+  /// - Throws: as ``authorize(_:for:)``. Unless you implement this, it is `forbidden`, and devices
+  ///   listen to each space by itself.
+  func grants(of credential: String?) async throws -> [Grant]
+
+  /// What the holders of some grants have been given beside them: grants of other spaces, with the
+  /// same ``Grant/id`` and ``Grant/credential``. Their event streams then tell of these too.
+  ///
+  /// Asked once a second, with all grants of all open streams of several spaces. Nothing, unless
+  /// you implement this. An error is as one of ``withdrawn(_:)``.
+  func gained(beside grants: Set<Grant>) async throws -> Set<Grant>
+}
+
+extension Authorizer {
+  public func grants(of credential: String?) async throws -> [Grant] {
+    throw RemoteError(
+      .forbidden, "nobody here says which spaces a credential opens; listen to each by itself")
+  }
+
+  public func gained(beside grants: Set<Grant>) async throws -> Set<Grant> { [] }
 }
 #endif

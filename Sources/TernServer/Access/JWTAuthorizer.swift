@@ -43,17 +43,38 @@ public struct JWTAuthorizer: Authorizer {
     guard let credential, !credential.hasPrefix("tern_") else {
       return try await tokens.authorize(credential, for: space)
     }
-    let claims = try await verified(credential)
-    guard try await denials.denied([(claims.subject, claims.id)]) == [false] else {
-      throw JWTClaims.refused("its owner, or it alone, was denied")
-    }
+    let claims = try await allowed(credential)
     guard claims.spaces.contains(space.text) else {
       throw RemoteError(
         .forbidden, "the JSON Web Token is for other spaces; get one that names \(space)")
     }
-    return Grant(
+    return try grant(claims, space)
+  }
+
+  /// The spaces that a token names. A name that no space can have is of none.
+  public func grants(of credential: String?) async throws -> [Grant] {
+    guard let credential, !credential.hasPrefix("tern_") else {
+      return try await tokens.grants(of: credential)
+    }
+    let claims = try await allowed(credential)
+    return try Set(claims.spaces).sorted().compactMap { name in
+      guard let space = try? SpaceName(name) else { return nil }
+      return try grant(claims, space)
+    }
+  }
+
+  private func grant(_ claims: JWTClaims, _ space: SpaceName) throws -> Grant {
+    Grant(
       id: claims.subject, credential: claims.id, space: space,
       member: try MemberName(claims.subject), mayWrite: claims.mayWrite, expires: claims.expires)
+  }
+
+  private func allowed(_ credential: String) async throws -> JWTClaims {
+    let claims = try await verified(credential)
+    guard try await denials.denied([(claims.subject, claims.id)]) == [false] else {
+      throw JWTClaims.refused("its owner, or it alone, was denied")
+    }
+    return claims
   }
 
   public func withdrawn(_ grants: Set<Grant>) async throws -> Set<Grant> {

@@ -19,6 +19,15 @@ public struct TokenAuthorizer: Authorizer {
     try await queue.read { Grant(try service.authorize(credential, for: space)) }
   }
 
+  /// A token opens one space, for good.
+  public func grants(of credential: String?) async throws -> [Grant] {
+    try await queue.read {
+      let token = try service.access.record(of: credential)
+      try token.phase.checkIsRead(token.space)
+      return [Grant(token)]
+    }
+  }
+
   /// Those of other authorizers are not looked at.
   public func withdrawn(_ grants: Set<Grant>) async throws -> Set<Grant> {
     let own = grants.filter(\.isOfToken)

@@ -27,12 +27,11 @@ struct Drain: Service {
     try await gracefulShutdown()
     ready.drain()
     try await wait(delay)
-    let listeners = board.close()
-    guard !listeners.isEmpty else { return }
-    let step = min(streamTime / listeners.count, .seconds(1) / Self.streamsPerSecond)
-    for listener in listeners {
-      listener.finish(
-        returnDelay: Self.returnDelay.least + Self.returnDelay.spread * random())
+    let streams = board.close()
+    guard !streams.isEmpty else { return }
+    let step = min(streamTime / streams.count, .seconds(1) / Self.streamsPerSecond)
+    for end in streams {
+      end(Self.returnDelay.least + Self.returnDelay.spread * random())
       try await wait(step)
     }
   }

@@ -19,9 +19,11 @@ struct Heartbeat: Sendable {
       } catch {
         return
       }
-      for stream in board.streams where stream.listener.number % Self.parts == part {
-        stream.listener.remind()
+      for (_, listener, _) in board.streams
+      where !listener.isOfSeveral && listener.number % Self.parts == part {
+        listener.remind()
       }
+      for spaces in board.ofSeveral where spaces.number % Self.parts == part { spaces.remind() }
       part = (part + 1) % Self.parts
     }
   }

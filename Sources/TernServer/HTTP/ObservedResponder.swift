@@ -98,6 +98,7 @@ extension Route {
     switch self {
     case .health: "health"
     case .openAPI: "openapi"
+    case .spaceEvents: "space_events"
     case .space(_, let route):
       switch route {
       case .greet: "greet"

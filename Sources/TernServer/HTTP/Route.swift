@@ -6,6 +6,8 @@ import TernCore
 enum Route: Hashable {
   case health
   case openAPI
+  /// The positions of all spaces that a credential opens.
+  case spaceEvents
   /// Whatever is asked of a space needs a grant of that.
   case space(Substring, SpaceRoute)
 
@@ -30,6 +32,7 @@ enum Route: Hashable {
   private static func routes(at path: String) -> [HTTPRequest.Method: Route] {
     if path == "/health" { return [.get: .health] }
     if path == "/v1/openapi.json" { return [.get: .openAPI] }
+    if path == "/v1/events" { return [.get: .spaceEvents] }
     let prefix = "/v1/spaces/"
     guard path.hasPrefix(prefix) else { return [:] }
     let parts = path.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)

@@ -27,8 +27,8 @@ struct SyncResponder: HTTPResponder {
   let sent: BodyBudget
   let connections: ConnectionBook
   let metrics: ServerMetrics
-  private let authorizer: any Authorizer
-  private let requests: TokenRequests
+  let authorizer: any Authorizer
+  let requests: TokenRequests
   private let pages: SharedPages
   private let processors: ProcessorAccounts
 
@@ -100,6 +100,7 @@ struct SyncResponder: HTTPResponder {
     switch try Route(method: request.method, path: request.uri.path) {
     case .health: return Response(json: ["status": "ok"])
     case .openAPI: return OpenAPIDocument.response
+    case .spaceEvents: return try await spaceEvents(request, context)
     case .space(let asked, let what): (name, route) = (asked, what)
     }
     // Before anything of it is looked at, whatever it is.

@@ -94,7 +94,7 @@ public struct TernServerApplication: Service {
       service: service, queue: queue, times: streamTimes, metrics: metrics, logger: logger)
     let relay = AnnouncementRelay(heads: heads, logger: logger)
     let grants = GrantWatch(
-      service: service, authorizer: authorizer, times: streamTimes, logger: logger)
+      service: service, queue: queue, authorizer: authorizer, times: streamTimes, logger: logger)
     let statistics = StatisticsReader(
       service: service, queue: queue, metrics: metrics, repeats: admin != nil, logger: logger)
     let certificate = try await queue.read { [tls] in try tls.map { try ServerCertificate($0) } }

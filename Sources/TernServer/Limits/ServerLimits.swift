@@ -26,6 +26,8 @@ public struct ServerLimits: Hashable, Sendable {
   public var streamsPerSpace = 1_000
   /// The event streams of one server process: three quarters of ``connections``, as each holds one.
   public var streams = 7_500
+  /// The spaces of which one event stream tells that carries several.
+  public var spacesPerStream = 256
   /// The longest name of a space, in bytes.
   public var spaceNameBytes = 64
   /// The spaces in one store.

@@ -3,18 +3,47 @@ import Synchronization
 
 /// One reader of a space's heads, which is given only the newest that it hasn't taken.
 final class HeadListener: Sendable {
+  /// Why it ends.
+  enum Ending {
+    /// Its space is gone, its grant holds no more, or its reader left.
+    case over
+    /// The space is not where the reader was told.
+    case wentBack
+    /// The reader is to listen again after so long.
+    case returning(Duration)
+  }
+
   private let newest = Mutex(SpaceHead())
   private let delay = Mutex<Duration?>(nil)
-  private let continuation: AsyncStream<SpaceHead>.Continuation
+  private let give: @Sendable (SpaceHead) -> Void
+  private let end: @Sendable (Ending) -> Void
   /// By what it listens; `nil` for one of this process itself.
   let grant: Grant?
-  /// How many there were before it.
+  /// Whether its reader listens to several spaces at once, each by a listener of its own.
+  let isOfSeveral: Bool
+
+  /// How many streams there were before it.
   let number: Int
 
-  init(
+  convenience init(
     _ continuation: AsyncStream<SpaceHead>.Continuation, number: Int, by grant: Grant?
   ) {
-    (self.continuation, self.number, self.grant) = (continuation, number, grant)
+    self.init(number: number, by: grant, isOfSeveral: false) {
+      continuation.yield($0)
+    } end: { _ in
+      continuation.finish()
+    }
+  }
+
+  /// - Parameters:
+  ///   - give: told of heads, one after the other.
+  ///   - end: told of the end, perhaps more than once.
+  init(
+    number: Int, by grant: Grant?, isOfSeveral: Bool, give: @escaping @Sendable (SpaceHead) -> Void,
+    end: @escaping @Sendable (Ending) -> Void
+  ) {
+    (self.number, self.grant, self.isOfSeveral) = (number, grant, isOfSeveral)
+    (self.give, self.end) = (give, end)
   }
 
   /// What it was told last.
@@ -24,7 +53,7 @@ final class HeadListener: Sendable {
   func offer(_ head: SpaceHead) {
     newest.withLock {
       if head.position > $0.position { $0 = head }
-      continuation.yield($0)
+      give($0)
     }
   }
 
@@ -33,16 +62,18 @@ final class HeadListener: Sendable {
     newest.withLock {
       guard head.position > $0.position else { return }
       $0 = head
-      continuation.yield(head)
+      give(head)
     }
   }
 
   /// Tells of a head that no longer follows from what was told, as it is, and ends the stream: the
   /// device asks anew where the space is.
   func goBack(to head: SpaceHead) {
-    newest.withLock { $0 = head }
-    continuation.yield(head)
-    finish()
+    newest.withLock {
+      $0 = head
+      give(head)
+    }
+    end(.wentBack)
   }
 
   /// Wakes the reader without news.
@@ -54,7 +85,7 @@ final class HeadListener: Sendable {
   /// Ends the reader's stream, after what it hasn't taken.
   func finish(returnDelay: Duration? = nil) {
     if let returnDelay { delay.withLock { $0 = returnDelay } }
-    continuation.finish()
+    end(returnDelay.map { .returning($0) } ?? .over)
   }
 }
 #endif

@@ -43,6 +43,21 @@ extension SpaceService {
   ///   `unavailable` where another store serves the space, or this one not yet.
   @discardableResult
   public func authorize(_ token: String?, for space: SpaceName) throws -> TokenRecord {
+    let record = try access.record(of: token)
+    guard record.space == space || Planted.isActive(.tokenOpensAll) else {
+      throw RemoteError(
+        .forbidden, "the token is for another space; use this space's own token")
+    }
+    try record.phase.checkIsRead(space)
+    return record
+  }
+}
+
+extension SpaceAccess {
+  /// Returns what the store knows of a token that opens a space.
+  ///
+  /// - Throws: ``RemoteError`` with `unauthorized`.
+  func record(of token: String?) throws -> TokenRecord {
     guard let token, let record = try store.token(TokenDigest(token: token)) else {
       throw RemoteError(
         .unauthorized,
@@ -54,11 +69,6 @@ extension SpaceService {
         .unauthorized,
         "the token expired at \(expires.ISO8601Format()); ask for a new one where it came from")
     }
-    guard record.space == space || Planted.isActive(.tokenOpensAll) else {
-      throw RemoteError(
-        .forbidden, "the token is for another space; use this space's own token")
-    }
-    try record.phase.checkIsRead(space)
     return record
   }
 }

@@ -61,6 +61,26 @@ struct JWTAuthorizerTests {
     #expect(refused?.code == .forbidden)
   }
 
+  @Test("an event stream has all spaces that a token names, one made later too, until it expires")
+  func stream() async throws {
+    let times = PeriodicCheck.Times(interval: .milliseconds(20))
+    try await LiveServer.run(streams: times, clock: clock) {
+      try await authorizer($0)
+    } _: { server async throws in
+      var events = EventReader(server.request("/v1/events", token: try issuer.token(claims())))
+      #expect(try await events.next()?.contains("\"space\":\"home\"") == true)
+      try server.service.createSpace(SpaceName("gone"))
+      #expect(try await events.next()?.contains("\"space\":\"gone\"") == true)
+      clock.now += 600_000 + rules.leeway.milliseconds
+      var last = try await events.next()
+      while last == ":" || last?.hasPrefix("event: gone") == true { last = try await events.next() }
+      #expect(last == nil)
+      let other = try issuer.token(claims(["spaces": []]))
+      let refused = try await server.send(server.request("/v1/events", token: other))
+      #expect((refused.status, refused.problem) == (403, "forbidden"))
+    }
+  }
+
   private func refusal(
     of token: String, for space: SpaceName = .home,
     _ authorizer: JWTAuthorizer

@@ -121,8 +121,8 @@ struct GrantWatchTests {
     let heads = HeadReader(
       service: service, queue: queue, times: .init(), metrics: ServerMetrics(), logger: logger)
     let watch = GrantWatch(
-      service: service, authorizer: TokenAuthorizer(service: service, queue: queue), times: .init(),
-      logger: logger)
+      service: service, queue: queue,
+      authorizer: TokenAuthorizer(service: service, queue: queue), times: .init(), logger: logger)
     store.fail([])
     try await heads.read()
     try await watch.check()

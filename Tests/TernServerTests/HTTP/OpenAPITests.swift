@@ -90,6 +90,7 @@ struct OpenAPITests {
     switch route {
     case .health: "health"
     case .openAPI: "openapi"
+    case .spaceEvents: "spaceEvents"
     case .space(_, let route):
       switch route {
       case .greet: "greet"
@@ -106,7 +107,7 @@ struct OpenAPITests {
   }
 
   private static let routes: [Route] =
-    [.health, .openAPI]
+    [.health, .openAPI, .spaceEvents]
     + [
       .greet, .push, .pull, .events, .reportState, .beginSnapshot, .completeSnapshot(id: "a"),
       .putSnapshotPart(id: "a", index: 0), .snapshotPart(id: "a", index: 0),
