@@ -33,6 +33,8 @@ enum Main {
            tern-bench check FOLDER ROWS         seconds of a server's check of an offered snapshot
            tern-bench push DATA SPACES OPERATIONS SECONDS
                                                operations a second, so many a push, and their count
+           tern-bench merged URL URL SPACE TOKEN WRITES
+                                                milliseconds from a write to its merge elsewhere
            tern-bench insert FILE OPERATIONS SECONDS    the same of plain inserts, in SQLite
     """
 
@@ -101,6 +103,16 @@ enum Main {
 
   private static func files(_ arguments: [String]) throws {
     switch arguments.first {
+    case "merged" where arguments.count == 6:
+      guard let writer = URL(string: arguments[1]), let reader = URL(string: arguments[2]),
+        let writes = Int(arguments[5]), writes > 0
+      else { return fail() }
+      try wait {
+        try await MergedBench(
+          writer: writer, reader: reader, space: arguments[3], token: arguments[4],
+          writes: writes
+        ).run()
+      }
     case "wire" where arguments.count == 2:
       guard let rows = Int(arguments[1]) else { return fail() }
       try WireSize(rows: rows).run()

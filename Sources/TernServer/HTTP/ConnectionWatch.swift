@@ -45,6 +45,10 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
       try pipeline.addHandler(heads, position: .first)
       try pipeline.addHandler(
         MissingHost(), position: .before(pipeline.handler(type: HTTP1ToHTTPServerCodec.self)))
+      // A channel keeps what it read into last, and most have read one head. It grows with bodies.
+      try context.channel.syncOptions?.setOption(
+        .recvAllocator,
+        value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 512, maximum: 65_536))
     } catch {
       context.close(promise: nil)
     }

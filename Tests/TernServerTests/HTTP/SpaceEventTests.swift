@@ -46,11 +46,7 @@ struct SpaceEventTests {
   }
 
   private func expect(_ expected: [String], _ events: inout EventReader) async throws {
-    for event in expected {
-      var next = try await events.next()
-      while next == ":" { next = try await events.next() }
-      #expect(next == event)
-    }
+    for event in expected { #expect(try await events.next() == event) }
   }
 
   @Test(
@@ -116,7 +112,7 @@ struct SpaceEventTests {
       #expect(server.service.board.count(of: .home) == 0)
       accounts["anna"] = nil
       var last = try await events.next()
-      while last?.hasPrefix("event: gone") == true || last == ":" { last = try await events.next() }
+      while last?.hasPrefix("event: gone") == true { last = try await events.next() }
       #expect(last == nil)
       #expect(server.service.board.count == 0)
     }
