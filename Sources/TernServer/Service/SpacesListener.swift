@@ -20,8 +20,8 @@ final class SpacesListener: Sendable {
     /// Those that are listened to.
     var listeners: [SpaceName: HeadListener] = [:]
     var news: [SpaceName: News] = [:]
-    /// Of which the reader has a head.
-    var told: Set<SpaceName> = []
+    /// What the reader has.
+    var told: [SpaceName: SpaceHead] = [:]
     var returnDelay: Duration?
     var isFinished = false
   }
@@ -57,7 +57,7 @@ final class SpacesListener: Sendable {
     state.withLock { state in
       defer { state.news = [:] }
       for (space, news) in state.news {
-        if news == .gone { state.told.remove(space) } else { state.told.insert(space) }
+        state.told[space] = if case .head(let head) = news { head } else { nil }
       }
       return state.news.sorted { $0.key.text < $1.key.text }.map { ($0.key, $0.value) }
     }
@@ -94,7 +94,9 @@ final class SpacesListener: Sendable {
   /// A listener of one of its spaces has news.
   func note(_ head: SpaceHead, of space: SpaceName) {
     let isNews = state.withLock { state in
-      guard state.listeners[space] != nil else { return false }
+      // One that has just been added is told by whoever reads it first, and by who added it.
+      let isTold = state.news[space] == nil && state.told[space] == head
+      guard state.listeners[space] != nil, !isTold else { return false }
       state.news[space] = .head(head)
       return true
     }
@@ -140,7 +142,7 @@ final class SpacesListener: Sendable {
   private func drop(_ space: SpaceName) {
     let listener = state.withLock { state -> HeadListener? in
       guard let listener = state.listeners.removeValue(forKey: space) else { return nil }
-      state.news[space] = state.told.contains(space) ? .gone : nil
+      state.news[space] = state.told[space] == nil ? nil : .gone
       return listener
     }
     guard let listener else { return }

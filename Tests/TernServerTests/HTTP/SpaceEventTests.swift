@@ -46,7 +46,10 @@ struct SpaceEventTests {
   }
 
   private func expect(_ expected: [String], _ events: inout EventReader) async throws {
-    for event in expected { #expect(try await events.next() == event) }
+    for event in expected {
+      let next = try await events.next()
+      #expect(next == event)
+    }
   }
 
   @Test(
