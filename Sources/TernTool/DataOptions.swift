@@ -18,6 +18,18 @@ struct DataOptions: ParsableArguments {
   @Option(help: "A file with the database's password, which is read at each new connection.")
   var databasePasswordFile: String?
 
+  init() {}
+
+  /// For commands that call them otherwise.
+  init(data: String, schema: String, passwordFile: String?) {
+    // An assignment to `self.schema` here would give the option a default, and no value.
+    var options = DataOptions()
+    options.data = data
+    options.schema = schema
+    options.databasePasswordFile = passwordFile
+    self = options
+  }
+
   /// Whether it is the address of a database.
   var isDatabase: Bool {
     data.hasPrefix("postgresql://") || data.hasPrefix("postgres://")
@@ -62,6 +74,13 @@ struct DataOptions: ParsableArguments {
     }
   }
 
+  /// - Throws: ``AbsentFile`` for a data file that isn't there.
+  func checkFileIsThere() throws {
+    guard isDatabase || FileManager.default.fileExists(atPath: data) else {
+      throw AbsentFile(path: data)
+    }
+  }
+
   /// - Parameter listening: where a database's notifications are heard.
   func open(
     checkpoints: Bool, listeningAt listening: String? = nil, slowStatements: SlowStatements? = nil
@@ -94,7 +113,7 @@ struct DataOptions: ParsableArguments {
 
 /// A store, and how access to it ends.
 struct OpenedData {
-  let store: any SpaceStore
+  let store: any MovableStore
   let close: () -> Void
 }
 
@@ -111,8 +130,7 @@ func withVisitingService(
   _ options: DataOptions, mayCreate: Bool = false, checkpoints: Bool = false,
   _ body: (SpaceService) throws -> Void
 ) throws {
-  guard mayCreate || options.isDatabase || FileManager.default.fileExists(atPath: options.data)
-  else { throw AbsentFile(path: options.data) }
+  if !mayCreate { try options.checkFileIsThere() }
   let data = try options.open(checkpoints: checkpoints)
   defer { data.close() }
   try body(SpaceService(store: data.store, clock: data.store.clock))

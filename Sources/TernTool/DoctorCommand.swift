@@ -38,10 +38,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
   /// The file as the data of a server.
   private var data: DataOptions {
-    var options = DataOptions()
-    (options.data, options.schema) = (file, schema)
-    options.databasePasswordFile = databasePasswordFile
-    return options
+    DataOptions(data: file, schema: schema, passwordFile: databasePasswordFile)
   }
 
   func validate() throws {

@@ -42,14 +42,12 @@ struct SpaceMoveCommand: AsyncParsableCommand {
   @Flag(help: "With --cancel, without --to: the other store is lost for good.")
   var lost = false
 
-  private var source: DataOptions { options(from, fromSchema, fromPasswordFile) }
-  private var target: DataOptions { options(to ?? "", toSchema, toPasswordFile) }
+  private var source: DataOptions {
+    DataOptions(data: from, schema: fromSchema, passwordFile: fromPasswordFile)
+  }
 
-  private func options(_ data: String, _ schema: String, _ passwordFile: String?) -> DataOptions {
-    var options = DataOptions()
-    (options.data, options.schema) = (data, schema)
-    options.databasePasswordFile = passwordFile
-    return options
+  private var target: DataOptions {
+    DataOptions(data: to ?? "", schema: toSchema, passwordFile: toPasswordFile)
   }
 
   func validate() throws {
@@ -125,18 +123,14 @@ private enum MovedData {
   static func with(
     _ options: DataOptions, mayCreate: Bool, _ body: (any MovableStore) throws -> Void
   ) throws {
-    guard mayCreate || options.isDatabase || FileManager.default.fileExists(atPath: options.data)
-    else { throw AbsentFile(path: options.data) }
+    if !mayCreate { try options.checkFileIsThere() }
     // Where a server serves the file, that one moves the log into it; what is copied here would
     // make the log grow otherwise.
     let lock = options.isDatabase ? nil : try? ServingLock(dataPath: options.data)
     defer { lock?.release() }
     let data = try options.open(checkpoints: lock != nil)
     defer { data.close() }
-    guard let store = data.store as? any MovableStore else {
-      fatalError("files and databases can be moved from and to")
-    }
-    try body(store)
+    try body(data.store)
   }
 }
 #endif

@@ -233,7 +233,8 @@ struct SyncResponder: HTTPResponder {
     let page = shared.page
     let share = try share(of: page.operations.byteCount, space)
     let renewal = try await queue.read {
-      try LeaseRenewal(of: excluded, after: cursor, given: page, space, member, service)
+      try LeaseRenewal(
+        of: excluded, after: cursor, given: page, in: space, by: member, at: service)
     }
     if let renewal { try await settle(renewal, context.logger) }
     return Response(page, shared.body, counting: share, to: context.channel)

@@ -17,7 +17,8 @@ extension SpaceService {
     throws -> PulledPage
   {
     let page = try page(of: space, after: cursor, excluding: excluded)
-    let renewal = try LeaseRenewal(of: excluded, after: cursor, given: page, space, member, self)
+    let renewal = try LeaseRenewal(
+      of: excluded, after: cursor, given: page, in: space, by: member, at: self)
     if let renewal { _ = try settle(renewal) }
     return page
   }
@@ -74,7 +75,7 @@ extension LeaseRenewal {
   ///   - cursor: after which it asked.
   init?(
     of replica: ReplicaID?, after cursor: RemoteCursor?, given page: PulledPage,
-    _ space: SpaceName, _ member: MemberName?, _ service: SpaceService
+    in space: SpaceName, by member: MemberName?, at service: SpaceService
   ) throws {
     let isEmpty = !page.hasMore && SpaceCursor(page.cursor)?.position == 0
     guard let replica, !isEmpty else { return nil }

@@ -131,7 +131,8 @@ struct LeaseTests {
       _ = try service.pull(from: .home, after: cursors[place], excluding: bob)
     }
     let page = try service.page(of: .home, after: cursors[4], excluding: eve)
-    let late = try LeaseRenewal(of: eve, after: cursors[4], given: page, .home, nil, service)
+    let late = try LeaseRenewal(
+      of: eve, after: cursors[4], given: page, in: .home, by: nil, at: service)
     // As by the command, in another process.
     #expect(try self.service(test).removeSpace(.home))
     _ = try service.push([gil.write()], to: .home)

@@ -88,7 +88,8 @@ struct MemberLeaseTests {
       let replica = Author(number).replica
       let page = try service.page(of: .home, after: nil, excluding: replica)
       let late = try #require(
-        try LeaseRenewal(of: replica, after: nil, given: page, .home, member, service))
+        try LeaseRenewal(
+          of: replica, after: nil, given: page, in: .home, by: member, at: service))
       if member == nil {
         try service.claim(replica, by: mallory, in: .home)
       } else {

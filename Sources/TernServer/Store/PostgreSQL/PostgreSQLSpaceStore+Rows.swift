@@ -19,11 +19,8 @@ extension PostgreSQLSpaceStore: MovableStore {
   package func updateRows<Value: Sendable>(
     of space: SpaceName, _ body: (any SpaceTransaction, RawRows) throws -> Value
   ) throws -> Value {
-    try update(space) { transaction in
-      guard let own = transaction as? PostgreSQLSpaceTransaction else {
-        fatalError("a store's transactions are its own")
-      }
-      return try body(
+    try updating(space, push: nil) { own in
+      try body(
         own, RawRows(db: PostgreSQLRowDatabase(db: own.db, schema: schema), space: own.id))
     }
   }

@@ -113,14 +113,14 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   public func update<Value: Sendable>(
     _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
   ) throws -> Value {
-    try update(space, push: nil, body)
+    try updating(space, push: nil) { try body($0) }
   }
 
   public func update<Value: Sendable>(
     _ space: SpaceName, foreseeing push: ForeseenPush,
     _ body: (any SpaceTransaction) throws -> Value
   ) throws -> Value {
-    try update(space, push: push, body)
+    try updating(space, push: push) { try body($0) }
   }
 
   public func updateUnlessLocked<Value: Sendable>(
@@ -133,8 +133,8 @@ public final class PostgreSQLSpaceStore: SpaceStore {
     }
   }
 
-  private func update<Value>(
-    _ space: SpaceName, push: ForeseenPush?, _ body: (any SpaceTransaction) throws -> Value
+  func updating<Value>(
+    _ space: SpaceName, push: ForeseenPush?, _ body: (PostgreSQLSpaceTransaction) throws -> Value
   ) throws -> Value {
     try naming(space) {
       try transaction { connection in

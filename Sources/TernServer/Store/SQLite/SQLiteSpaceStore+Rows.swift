@@ -15,11 +15,8 @@ extension SQLiteSpaceStore: MovableStore {
   package func updateRows<Value: Sendable>(
     of space: SpaceName, _ body: (any SpaceTransaction, RawRows) throws -> Value
   ) throws -> Value {
-    try update(space) { transaction in
-      guard let own = transaction as? SQLiteSpaceTransaction else {
-        fatalError("a store's transactions are its own")
-      }
-      return try body(own, RawRows(db: SQLiteRowDatabase(db: own.db), space: own.id))
+    try updating(space) { own in
+      try body(own, RawRows(db: SQLiteRowDatabase(db: own.db), space: own.id))
     }
   }
 }
@@ -38,7 +35,7 @@ struct SQLiteRowDatabase: RowDatabase {
       statement, arguments: StatementArguments(values.map { DatabaseValue($0.value) }))
     var all: [[StoredValue]] = []
     while let row = try rows.next() {
-      all.append(row.databaseValues.map { StoredValue($0) })
+      all.append(try row.databaseValues.map { try StoredValue($0) })
     }
     return all
   }
@@ -56,14 +53,17 @@ extension DatabaseValue {
 }
 
 extension StoredValue {
-  /// The tables are `STRICT`: there are no other types.
-  fileprivate init(_ value: DatabaseValue) {
+  /// - Throws: ``StoreError`` for a number that no column takes, as the tables are `STRICT`.
+  fileprivate init(_ value: DatabaseValue) throws {
     switch value.storage {
     case .null: self = .null
     case .int64(let number): self = .integer(number)
     case .string(let text): self = .text(text)
     case .blob(let data): self = .bytes(Array(data))
-    case .double: fatalError("a server's tables have no floating-point numbers")
+    case .double(let number):
+      throw StoreError(
+        .damaged,
+        "the file has \(number) where only whole numbers, texts and bytes are; see 'tern doctor'")
     }
   }
 }

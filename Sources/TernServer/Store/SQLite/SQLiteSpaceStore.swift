@@ -130,6 +130,12 @@ public final class SQLiteSpaceStore: SpaceStore {
   public func update<Value: Sendable>(
     _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
   ) throws -> Value {
+    try updating(space) { try body($0) }
+  }
+
+  func updating<Value>(
+    _ space: SpaceName, _ body: (SQLiteSpaceTransaction) throws -> Value
+  ) throws -> Value {
     try naming(space) {
       try pool.writeWithoutTransaction { db in
         var value: Value?

@@ -1,5 +1,6 @@
 #if PostgreSQL
 import Foundation
+import Synchronization
 import TernCore
 import Testing
 
@@ -25,13 +26,14 @@ struct PostgreSQLPoolTests {
     #expect(kept.contains(new) && !kept.contains(old))
   }
 
-  private final class Counter: @unchecked Sendable {
-    private var value: UInt64 = 0
+  private final class Counter: Sendable {
+    private let value = Mutex<UInt64>(0)
 
-    /// Called on one thread.
     func next() -> UInt64 {
-      value += 1
-      return value
+      value.withLock { value in
+        value += 1
+        return value
+      }
     }
   }
 
@@ -68,17 +70,16 @@ struct PostgreSQLPoolTests {
     #expect(try service.push(late, to: .home).accepted == 0)
   }
 
-  private final class StoppedServer: @unchecked Sendable {
-    private var processID: pid_t?
+  private final class StoppedServer: Sendable {
+    private let processID = Mutex<pid_t?>(nil)
 
     func stop(_ connection: PostgreSQLConnection) {
-      processID = connection.processID
+      processID.withLock { $0 = connection.processID }
       kill(connection.processID, SIGSTOP)
     }
 
     func goOn() {
-      if let processID { kill(processID, SIGCONT) }
-      processID = nil
+      if let stopped = processID.withLock({ $0.take() }) { kill(stopped, SIGCONT) }
     }
   }
 }

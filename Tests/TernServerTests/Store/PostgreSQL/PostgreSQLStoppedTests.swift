@@ -11,6 +11,9 @@ import Testing
 struct PostgreSQLStoppedTests {
   private let database: TestDatabase
   private let probe = StatementProbe()
+  /// A process that the database ends after so short a stop that a busy machine's may be one too.
+  private let stopped: SpaceService
+  /// The same process, when it doesn't stop.
   private let service: SpaceService
   /// Another process, which waits longer for the lock than the first may have it.
   private let other: SpaceService
@@ -18,9 +21,9 @@ struct PostgreSQLStoppedTests {
 
   init() throws {
     database = try TestDatabase()
-    let stopped = try database.open(
-      { $0.idleTimeout = .milliseconds(100) }, probe: probe.probe)
-    service = SpaceService(store: stopped, clock: clock.clock)
+    let hasty = try database.open({ $0.idleTimeout = .milliseconds(100) }, probe: probe.probe)
+    stopped = SpaceService(store: hasty, clock: clock.clock)
+    service = SpaceService(store: try database.open(probe: probe.probe), clock: clock.clock)
     other = SpaceService(store: try database.open(), clock: clock.clock)
   }
 
@@ -43,7 +46,7 @@ struct PostgreSQLStoppedTests {
       var receipt: PushReceipt?
       do {
         receipt = try probe.doing(meanwhile, at: number, moment) {
-          try service.push(mine, to: .home)
+          try stopped.push(mine, to: .home)
         }
       } catch let error as PostgreSQLError {
         // The database has ended its transaction.
