@@ -144,7 +144,8 @@ let package = Package(
     .executableTarget(
       name: "tern-bench",
       dependencies: [
-        "Tern", "TernCore", "TernDatabase", "CTernSQLite", "TernTesting", "EditingTraces",
+        "SeededRandom", "Tern", "TernCore", "TernDatabase", "CTernSQLite", "TernTesting",
+        "EditingTraces",
         .target(name: "TernServer", condition: server),
         .product(name: "GRDB", package: "GRDB.swift"),
       ],

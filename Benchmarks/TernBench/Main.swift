@@ -31,7 +31,7 @@ enum Main {
            tern-bench sync FOLDER               microseconds that one commit waits for the disk
            tern-bench snapshot FOLDER ROWS STEP         make, cut, killed, load or again, in that order
            tern-bench check FOLDER ROWS         seconds of a server's check of an offered snapshot
-           tern-bench push DATA SPACES OPERATIONS SECONDS
+           tern-bench push DATA SPACES OPERATIONS SECONDS [prepared]
                                                operations a second, so many a push, and their count
            tern-bench merged URL URL SPACE TOKEN WRITES
                                                 milliseconds from a write to its merge elsewhere

@@ -1,6 +1,7 @@
 #if PostgreSQL
 import Foundation
 import GRDB
+import SeededRandom
 import Synchronization
 import TernCore
 import TernServer
@@ -13,6 +14,8 @@ struct PushBench {
   let spaces: Int
   let operationsPerPush: Int
   let seconds: Double
+  /// For a database: whether it keeps statements.
+  let preparesStatements: Bool
 
   /// What an operation of ten rows takes, as the facts of other engines' rates have it.
   static let bodyBytes = 560
@@ -41,15 +44,18 @@ struct PushBench {
   private var limits: PostgreSQLLimits {
     var limits = PostgreSQLLimits()
     limits.connections = 16
+    limits.preparesStatements = preparesStatements
     return limits
   }
 
   /// One author's pushes; returns how many operations were accepted.
   private func push(to service: SpaceService, number: Int, until end: Date) -> Int {
     let space = SpaceName(stored: "bench-\(number)")
-    var generator = SystemRandomNumberGenerator()
+    var system = SystemRandomNumberGenerator()
     // Another one in each run, as a store keeps what the run before wrote.
-    let replica = ReplicaID(high: generator.next() | 1, low: UInt64(number + 1))
+    let replica = ReplicaID(high: system.next() | 1, low: UInt64(number + 1))
+    // Bodies are made here; the system's numbers would take longer than the push.
+    var generator = SeededGenerator(seed: system.next())
     var sequence: UInt64 = 0
     var time = HybridTime.zero
     var count = 0
@@ -113,12 +119,13 @@ struct InsertFloor {
 /// What `tern-bench push` and `tern-bench insert` run.
 enum StoreRate {
   static func run(_ arguments: [String]) throws {
-    let numbers = arguments.dropFirst(2).map { Double($0) ?? 0 }
+    let preparesStatements = arguments.last == "prepared"
+    let numbers = arguments.dropFirst(2).compactMap { Double($0) }
     switch (arguments[0], numbers.count) {
     case ("push", 3):
       try PushBench(
         data: arguments[1], spaces: Int(numbers[0]), operationsPerPush: Int(numbers[1]),
-        seconds: numbers[2]
+        seconds: numbers[2], preparesStatements: preparesStatements
       ).run()
     case ("insert", 2):
       try InsertFloor(

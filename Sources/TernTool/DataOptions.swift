@@ -83,7 +83,8 @@ struct DataOptions: ParsableArguments {
 
   /// - Parameter listening: where a database's notifications are heard.
   func open(
-    checkpoints: Bool, listeningAt listening: String? = nil, slowStatements: SlowStatements? = nil
+    checkpoints: Bool, listeningAt listening: String? = nil, preparesStatements: Bool = false,
+    slowStatements: SlowStatements? = nil
   ) throws -> OpenedData {
     var generator = SystemRandomNumberGenerator()
     guard isDatabase else {
@@ -95,10 +96,11 @@ struct DataOptions: ParsableArguments {
       }
     }
     #if PostgreSQL
+    var limits = PostgreSQLLimits()
+    limits.preparesStatements = preparesStatements
     let store = try PostgreSQLSpaceStore(
-      data, schema: schema, listeningAt: listening, passwordFile: databasePasswordFile,
-      slowStatements: slowStatements,
-      using: &generator)
+      data, schema: schema, listeningAt: listening, limits: limits,
+      passwordFile: databasePasswordFile, slowStatements: slowStatements, using: &generator)
     return OpenedData(store: store) { store.close() }
     #else
     throw Self.withoutPostgreSQL

@@ -67,10 +67,11 @@ class History:
             subprocess.run, [self.tern, "token", "create", "--data", direct, "--space", "home"], check=True,
             capture_output=True, text=True)
         token = made.stdout.split()[-1]
-        # One hears by itself, one beside a pool, and one only reads.
+        # One hears by itself, one beside a pool, and one only reads and has its statements kept.
+        listening = ["--listen-url", direct] if LISTENS else []
         self.servers = [
-            Server(self.folder, number, self.tern, data, listen if LISTENS else None)
-            for number, (data, listen) in enumerate([(direct, direct), (pooled, direct), (direct, None)])]
+            Server(self.folder, number, self.tern, data, more) for number, (data, more) in enumerate(
+                [(direct, listening), (pooled, listening), (direct, ["--prepared-statements"])])]
         for server in self.servers:
             server.start()
         self.haproxy = Haproxy(self.folder, self.servers)

@@ -173,11 +173,9 @@ class Pool:
 class Server:
     """One process of `tern serve`."""
 
-    def __init__(self, folder, number, program, data, listen):
+    def __init__(self, folder, number, program, data, more):
         self.program, self.port = program, free_port()
-        self.arguments = ["serve", "--data", data, "--port", str(self.port)]
-        if listen:
-            self.arguments += ["--listen-url", listen]
+        self.arguments = ["serve", "--data", data, "--port", str(self.port), *more]
         self.log = open(f"{folder}/server-{number}.log", "ab")
         self.process = None
 

@@ -34,6 +34,8 @@ final class TestDatabase: AnyExamination {
     var generator = SeededGenerator(state: seed)
     var limits = PostgreSQLLimits()
     limits.connections = 4
+    // Of the pool's connections each transaction has another one.
+    limits.preparesStatements = address == Self.address
     change(&limits)
     return try PostgreSQLSpaceStore(
       address, schema: schema, listeningAt: listening, limits: limits,

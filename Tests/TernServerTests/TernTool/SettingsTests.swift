@@ -65,6 +65,8 @@ struct SettingsTests {
     let format = try refusal(["--config", path])
     #expect(format.contains("--log-format is text or json"))
     #expect(format.contains("--log-format is set by 'log-format' in \(path)."))
+    let prepared = try refusal([], ["TERN_PREPARED_STATEMENTS": "true"])
+    #expect(prepared.contains("--prepared-statements is for a database; --data names a file"))
     // Of the command line's own nothing is added.
     #expect(try !refusal(["--port", "70000"]).contains("is set by"))
     #expect(

@@ -3,8 +3,9 @@ import CPostgreSQL
 import Foundation
 import TernCore
 
-/// One connection, used by one thread at a time. Statements are unnamed and run in no session of
-/// their own, so that a pool between may give each transaction another server's process.
+/// One connection, used by one thread at a time. Statements are unnamed unless asked otherwise, and
+/// nothing of a session is used, so that a pool between may give each transaction another server's
+/// process.
 final class PostgreSQLConnection {
   private let connection: OpaquePointer
   /// How long one answer may take. After that the connection is given up: what runs there ends by
@@ -28,6 +29,9 @@ final class PostgreSQLConnection {
   private(set) var writes = 0
   /// A COMMIT may have reached the server.
   private var isCommitting = false
+  /// The names of those that the server's process has prepared, by their SQL; `nil` where none are.
+  /// There are as many as this code has texts.
+  var prepared: [String: String]?
   /// How many round trips it has made.
   private(set) var roundTrips = 0
   /// Who is told of statements that took long.
@@ -211,32 +215,37 @@ final class PostgreSQLConnection {
     // Whatever is lost from here on, it may have arrived.
     isCommitting = statements.last?.sql == Self.commit
     guard PQenterPipelineMode(connection) == 1 else { throw lost() }
-    for statement in statements { try send(statement) }
+    let messages = try statements.flatMap { statement in
+      [try prepare(statement), try send(statement)].compactMap { $0 }
+    }
     guard PQpipelineSync(connection) == 1 else { throw lost() }
     let end = ContinuousClock.now + patience
     var answers: [PostgreSQLRows] = []
     var failure: PostgreSQLError?
     var began = ContinuousClock.now
-    for statement in statements {
+    for message in messages {
       // Those of the statements before it say nothing of this one.
       warning = nil
       while let result = try result(until: end) {
         switch PQresultStatus(result) {
+        case PGRES_COMMAND_OK where message.isPreparation: PQclear(result)
         case PGRES_COMMAND_OK, PGRES_TUPLES_OK: answers.append(PostgreSQLRows(owning: result))
         default:
           // Of those that follow one that failed it says that they did not run.
           failure = failure ?? PostgreSQLError(of: result)
-          if statement.sql != Self.commit { isCommitting = false }
+          if message.isPreparation { prepared?[message.sql] = nil }
+          if message.sql != Self.commit { isCommitting = false }
           PQclear(result)
         }
       }
+      if message.isPreparation { continue }
       let now = ContinuousClock.now
-      slowStatements?.note(statement.sql, now - began)
+      slowStatements?.note(message.sql, now - began)
       began = now
     }
     PQclear(try result(until: end))
     if let failure {
-      isSpent = isSpent || failure.isOfConnection
+      isSpent = isSpent || failure.isOfConnection || failure.isOfPreparation
       guard PQstatus(connection) == CONNECTION_OK else { throw lost() }
       _ = PQexitPipelineMode(connection)
       throw failure
@@ -257,7 +266,28 @@ final class PostgreSQLConnection {
     return PQgetResult(connection)
   }
 
-  private func send(_ statement: QueuedStatement) throws {
+  /// What one answer comes to.
+  private struct Message {
+    let sql: String
+    var isPreparation = false
+  }
+
+  /// A name comes of the text, so that it means no other statement, whoever prepared it.
+  ///
+  /// - Returns: `nil` where it is prepared already, or has no values: such are quickly read.
+  private func prepare(_ statement: QueuedStatement) throws -> Message? {
+    let (sql, types) = (statement.sql, statement.values.map(\.type))
+    guard let prepared, !types.isEmpty, prepared[sql] == nil else { return nil }
+    let name = "tern_" + sha256(Array(sql.utf8)).prefix(16).hexadecimal
+    guard PQsendPrepare(connection, name, sql, Int32(types.count), types) == 1 else {
+      throw lost()
+    }
+    // For those behind it, too.
+    self.prepared?[sql] = name
+    return Message(sql: sql, isPreparation: true)
+  }
+
+  private func send(_ statement: QueuedStatement) throws -> Message {
     let values = statement.values
     let types = values.map(\.type)
     let lengths = values.map { Int32($0.bytes?.count ?? 0) }
@@ -274,9 +304,16 @@ final class PostgreSQLConnection {
       used += bytes.count
       return UnsafePointer(place)
     }
-    let sent = PQsendQueryParams(
-      connection, statement.sql, Int32(values.count), types, pointers, lengths, formats, 1)
+    let count = Int32(values.count)
+    let sent =
+      if let name = prepared?[statement.sql] {
+        PQsendQueryPrepared(connection, name, count, pointers, lengths, formats, 1)
+      } else {
+        PQsendQueryParams(
+          connection, statement.sql, count, types, pointers, lengths, formats, 1)
+      }
     guard sent == 1 else { throw lost() }
+    return Message(sql: statement.sql)
   }
 
   private func wait(until end: ContinuousClock.Instant) throws {
@@ -306,6 +343,9 @@ extension PostgreSQLError {
       PQresultErrorField(result, Int32(code.asciiValue!)).map { String(cString: $0) }
     }
     self.init(state: field("C"), message: field("M") ?? "no message")
+    guard isOfPreparation else { return }
+    message +=
+      "; a pool before the database doesn't keep track of prepared statements: start without them"
   }
 }
 

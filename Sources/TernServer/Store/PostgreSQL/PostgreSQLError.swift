@@ -9,7 +9,7 @@ public struct PostgreSQLError: Error, Hashable, Sendable {
   /// - Source: https://www.postgresql.org/docs/15/errcodes-appendix.html
   public let state: String?
   /// The server's first line, which holds no values of rows.
-  public let message: String
+  public internal(set) var message: String
   /// Whether the transaction may be stored all the same: its COMMIT had left, and no clear answer
   /// came.
   public internal(set) var isUnknown = false
@@ -33,6 +33,9 @@ public struct PostgreSQLError: Error, Hashable, Sendable {
   var isOfDisk: Bool {
     isUnknown || state.map { $0.hasPrefix("53") || $0.hasPrefix("58") || $0 == "25006" } ?? false
   }
+
+  /// The name of a prepared statement is unknown, or taken.
+  var isOfPreparation: Bool { state == "26000" || state == "42P05" }
 
   /// Serialization failures and deadlocks: the same transaction can succeed when it is run again.
   var isRepeatable: Bool { state == "40001" || state == "40P01" }

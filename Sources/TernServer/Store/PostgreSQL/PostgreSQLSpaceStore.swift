@@ -71,6 +71,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
       try newestTimeline.note($0.timeline)
       $0.slowStatements = slowStatements
       $0.probe = probe
+      $0.prepared = limits.preparesStatements ? [:] : nil
     }
     let opening = PostgreSQLOpening(schema: self.schema, limits: limits, migrations: migrations)
     let new = Epoch.draw(using: &generator)
@@ -155,7 +156,7 @@ public final class PostgreSQLSpaceStore: SpaceStore {
   func run(_ sql: String, _ values: [PostgreSQLValue] = []) throws -> PostgreSQLRows {
     try repeating {
       try pool.withConnection { connection in
-        try connection.runAll([("SELECT \(formatCheck)", []), (sql, values)])[1]
+        try connection.runAll([connection.opening(checking: formatCheck), (sql, values)])[1]
       }
     }
   }
@@ -297,6 +298,10 @@ public struct PostgreSQLLimits: Hashable, Sendable {
   public var idleTimeout = Duration.seconds(5)
   /// How long a change of the tables waits for those who use them, while all others wait behind it.
   public var migrationLockTimeout = Duration.seconds(2)
+  /// Whether the server keeps statements and their plans for each connection, which takes half the
+  /// work from it. Then no pool may be between that hands out connections for a transaction, unless
+  /// it keeps track of them, as PgBouncer 1.21 does with `max_prepared_statements`.
+  public var preparesStatements = false
   /// How often a transaction is run again that a deadlock or another transaction ended.
   public var repetitions = 3
 
@@ -310,16 +315,39 @@ extension PostgreSQLConnection {
   /// - Parameter check: an expression that fails where the transaction may not be.
   func begin(_ limits: PostgreSQLLimits, isReading: Bool = false, checking check: String = "0") {
     queue("BEGIN ISOLATION LEVEL " + (isReading ? "REPEATABLE READ READ ONLY" : "READ COMMITTED"))
-    queue(
+    let first = opening(limits.settings, checking: check)
+    queue(first.sql, first.values)
+  }
+
+  /// Checks, and sets until the end of the transaction. A plan that is kept is made for whatever
+  /// the tables hold later: it uses their indexes.
+  func opening(
+    _ settings: [(name: String, value: String)] = [], checking check: String
+  ) -> (sql: String, values: [PostgreSQLValue]) {
+    let all = settings + (prepared == nil ? [] : Self.ofKeptPlans)
+    return (
       """
-      SELECT \(check), set_config('client_min_messages', 'warning', true),
-        set_config('lock_timeout', '\(limits.lockTimeout.milliseconds)', true),
-        set_config('idle_in_transaction_session_timeout', '\(limits.idleTimeout.milliseconds)', true),
-        set_config('statement_timeout', '\(limits.patience.milliseconds)', true),
-        set_config('tcp_keepalives_idle', '10', true),
-        set_config('tcp_keepalives_interval', '5', true),
-        set_config('tcp_keepalives_count', '3', true)
-      """)
+      SELECT \(check), (SELECT count(set_config(name, value, true))
+        FROM unnest($1::text[], $2::text[]) AS setting (name, value))
+      """, [.texts(all.map(\.name)), .texts(all.map(\.value))]
+    )
+  }
+
+  private static let ofKeptPlans = [
+    (name: "plan_cache_mode", value: "force_generic_plan"), ("enable_seqscan", "off"),
+    ("jit", "off"),
+  ]
+}
+
+extension PostgreSQLLimits {
+  /// The database's own, for one transaction.
+  fileprivate var settings: [(name: String, value: String)] {
+    [
+      ("client_min_messages", "warning"), ("lock_timeout", "\(lockTimeout.milliseconds)"),
+      ("idle_in_transaction_session_timeout", "\(idleTimeout.milliseconds)"),
+      ("statement_timeout", "\(patience.milliseconds)"), ("tcp_keepalives_idle", "10"),
+      ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3"),
+    ]
   }
 }
 #endif

@@ -2,6 +2,7 @@
 import Foundation
 import GRDB
 import TernCore
+import TernDatabase
 
 /// A transaction that holds the file's write lock. Only used inside the call that made it.
 final class SQLiteSpaceTransaction: SpaceTransaction {
@@ -97,24 +98,37 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
   }
 
   func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) throws -> ChainDigest? {
-    let insert = try db.cachedStatement(
-      sql: """
-        INSERT INTO operation (space, position, author, sequence, digest, chain, bytes)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
-        """)
+    let insert = try FastStatement(
+      db,
+      """
+      INSERT INTO operation (space, position, author, sequence, digest, chain, bytes)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      """)
+    insert.bind(1, id)
     var position = Int64(position)
     var counted: [ReplicaID: CountedOperations] = [:]
     var chain = try chain(at: self.position)
+    var author: ReplicaID?
     for new in operations {
       position += 1
-      counted[new.key.author, default: .init()] =
-        (counted[new.key.author] ?? .init()) + CountedOperations([new])
+      let key = new.key
+      counted[key.author] = (counted[key.author] ?? .init()) + CountedOperations([new])
       let next = ChainDigest(after: chain, new.digest)
       chain = next
-      try insert.execute(arguments: [
-        id, position, new.key.author.data, Int64(new.key.sequence), Data(new.digest.bytes),
-        Data(next.bytes), Data(new.operation.bytes),
-      ])
+      if key.author != author { insert.bind(3, copy: .blob(key.author.bytes)) }
+      author = key.author
+      insert.bind(2, position)
+      insert.bind(4, Int64(key.sequence))
+      try new.digest.bytes.withUnsafeBytes { digest in
+        try next.bytes.withUnsafeBytes { chain in
+          try new.operation.bytes.withUnsafeBytes { bytes in
+            insert.bind(5, blob: digest)
+            insert.bind(6, blob: chain)
+            insert.bind(7, blob: bytes)
+            try insert.run()
+          }
+        }
+      }
     }
     try counts.set(heads, position: position, adding: counted)
     return chain
