@@ -96,8 +96,8 @@ struct PageResponder: HTTPResponder {
   private static let headers: HTTPFields = [
     HTTPField.Name("Content-Security-Policy")!: """
     default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
-    base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
-    require-trusted-types-for 'script'
+    manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; \
+    frame-ancestors 'none'; require-trusted-types-for 'script'
     """,
     HTTPField.Name("Cross-Origin-Opener-Policy")!: "same-origin",
     HTTPField.Name("Cross-Origin-Resource-Policy")!: "same-origin",

@@ -50,13 +50,13 @@ export function announce(text) {
 }
 
 /** Asks before what can't be undone. */
-export function confirmed(question, yes) {
+export function confirmed(question, yes, no = "Keep it") {
   return new Promise((resolve) => {
     const back = document.activeElement;
     const dialog = h("dialog", { "aria-labelledby": "question", class: "stack" },
       h("p", { id: "question" }, question),
       h("form", { method: "dialog", class: "row" },
-        h("button", { value: "", autofocus: true }, "Keep it"),
+        h("button", { value: "", autofocus: true }, no),
         h("button", { value: "yes", class: "danger" }, yes)));
     document.body.append(dialog);
     dialog.addEventListener("close", () => {
@@ -83,13 +83,15 @@ export class Refusal extends Error {
 /** The program behind the page. The token comes in the address's fragment, which no browser sends
  * anywhere, and goes from there at once; it is sent as a header, which no other site can add. */
 export class Program {
-  constructor() {
+  /** `storage` is where the token stays: for this tab, or `localStorage` for every later one, which
+   * a page needs that is installed and whose program keeps its token. */
+  constructor(storage = sessionStorage) {
     const given = /^#([0-9a-f]{64})$/.exec(location.hash);
     if (given) {
-      sessionStorage.setItem(KEY, given[1]);
+      storage.setItem(KEY, given[1]);
       history.replaceState(null, "", location.pathname);
     }
-    this.headers = { Authorization: `Bearer ${sessionStorage.getItem(KEY) ?? ""}` };
+    this.headers = { Authorization: `Bearer ${storage.getItem(KEY) ?? ""}` };
   }
 
   get(path, query = {}) {
