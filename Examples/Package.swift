@@ -54,8 +54,13 @@ let package = Package(
       swiftSettings: strict),
     // What the two programs share of their work, and their services have no use for.
     .target(
-      name: "ExampleWork", dependencies: [tern, ternJobs, grdb], path: "Work", swiftSettings: strict
-    ),
+      name: "ExampleWork", dependencies: ["ExamplePages", tern, ternJobs, ternNetwork, grdb],
+      path: "Work", swiftSettings: strict),
+    // The server of a page, the same files as Tern's own. Its sources are there with the server's
+    // trait alone.
+    .target(
+      name: "ExamplePages", dependencies: [hummingbird], path: "Pages",
+      swiftSettings: strict + [.define("Server")]),
     .target(
       name: "InterpreterKit", dependencies: ["ExampleService", hummingbird],
       path: "Interpreter/Kit", swiftSettings: strict),
@@ -90,13 +95,15 @@ let package = Package(
       name: "RecognizerTests",
       dependencies: ["RecognizerKit", "ExampleRehearsals", "recognizer", "ExampleProcesses", tern],
       swiftSettings: testing),
+    .target(name: "CScanPages", path: "Scan/Page", exclude: ["kit", "site"]),
     .executableTarget(
       name: "scan",
       dependencies: [
-        "ExampleWork", "RecognizerKit", tern, ternJobs, ternNetwork, grdb, arguments,
+        "CScanPages", "ExamplePages", "ExampleWork", "RecognizerKit", tern, ternJobs, ternNetwork,
+        grdb, arguments,
       ],
       path: "Scan",
-      exclude: ["README.md", "Photos"], swiftSettings: strict),
+      exclude: ["README.md", "Page", "Photos"], swiftSettings: strict),
     .testTarget(
       name: "ScanTests",
       dependencies: [

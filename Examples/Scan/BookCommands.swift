@@ -16,13 +16,11 @@ struct Library: AsyncParsableCommand {
   func run() async throws {
     var books: SQLRequest<Book> = "SELECT * FROM book ORDER BY title, isbn"
     if let text {
-      guard let words = FTS5Pattern(matchingAllPrefixesIn: text)
+      guard let found = Book.pattern(matching: text)
       else { throw Refusal("name a word to search for") }
-      // The key of a book without an ISBN has words in it, of which "title" is none of the book's.
-      let columns = text.contains(where: \.isLetter) ? "title author" : "isbn title author"
       books = """
         SELECT book.* FROM bookText JOIN book USING (isbn)
-        WHERE bookText MATCH \("{\(columns)} : (\(words.rawPattern))") ORDER BY rank, book.title
+        WHERE bookText MATCH \(found) ORDER BY rank, book.title
         """
     }
     for book in try await file.books(books) { say(book.line) }
@@ -37,7 +35,7 @@ struct Review: AsyncParsableCommand {
   @Argument(help: "Books that are right as they stand.") var isbns: [String] = []
 
   func run() async throws {
-    for isbn in isbns { try await file.change(isbn, "UPDATE book SET isReviewed = TRUE") }
+    for isbn in isbns { try await file.open().edit(isbn) }
     for book in try await file.books(Book.order(Column("confidence"))) where book.needsReview {
       say(book.line)
     }
@@ -54,10 +52,7 @@ struct Edit: AsyncParsableCommand {
 
   func run() async throws {
     guard title != nil || author != nil else { throw Refusal("name a --title or an --author") }
-    try await file.change(
-      isbn,
-      "UPDATE book SET title = coalesce(?, title), author = coalesce(?, author), isReviewed = TRUE",
-      [title, author])
+    try await file.open().edit(isbn, title: title, author: author)
   }
 }
 
@@ -67,7 +62,7 @@ struct Delete: AsyncParsableCommand {
   @OptionGroup var file: DataFile
   @Argument var isbn: String
 
-  func run() async throws { try await file.change(isbn, "DELETE FROM book") }
+  func run() async throws { try await file.open().change(isbn, "DELETE FROM book") }
 }
 
 struct Export: AsyncParsableCommand {
@@ -78,31 +73,29 @@ struct Export: AsyncParsableCommand {
 
   func run() async throws {
     let books = try await file.books(Book.order(Column("isbn")))
-    let columns = ["isbn", "title", "author", "format", "confidence", "timesScanned", "isReviewed"]
-    let records = books.map { book in
-      [
-        book.isbn, book.title, book.author ?? "", book.format ?? "", "\(book.confidence)",
-        "\(book.timesScanned)", "\(book.isReviewed)",
-      ]
-    }
-    try OutputFile.write(CSVWriter.text([columns] + records), to: csv)
+    try OutputFile.write(BookTable.text(books), to: csv)
     say("\(books.count) books in \(csv)")
+  }
+}
+
+struct Import: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Add the books of a CSV file, as `export` writes it; those that are there stay.")
+
+  @OptionGroup var file: DataFile
+  @Argument var csv: String
+
+  func run() async throws {
+    guard let bytes = FileManager.default.contents(atPath: csv)
+    else { throw Refusal("\(csv.shown()) can't be read; name a CSV file") }
+    let (added, known) = try await file.open().add(BookTable.books([UInt8](bytes)))
+    say("\(added) books added; \(known) were there")
   }
 }
 
 extension DataFile {
   fileprivate func books(_ request: some FetchRequest<Book> & Sendable) async throws -> [Book] {
     try await open().pool.read { try request.fetchAll($0) }
-  }
-
-  fileprivate func change(
-    _ isbn: String, _ sql: String, _ arguments: StatementArguments = []
-  ) async throws {
-    let count = try await open().pool.write { db in
-      try db.execute(sql: sql + " WHERE isbn = ?", arguments: arguments + [isbn])
-      return db.changesCount
-    }
-    guard count > 0 else { throw Refusal("there is no book \(isbn); `scan library` lists them") }
   }
 }
 

@@ -2,7 +2,6 @@ import ArgumentParser
 import ExampleService
 import GRDB
 import Tern
-import TernJobs
 
 struct Drop: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -24,14 +23,10 @@ struct Drop: AsyncParsableCommand {
     }
   }
 
-  /// - Returns: how many photos had the name. What works on one notices, and stores nothing more.
+  /// - Returns: how many photos had the name.
   private func drop(_ name: String, _ database: ScanDatabase, in db: Database) throws -> Int {
     let ids = try Int64.fetchAll(db, sql: "SELECT id FROM scan WHERE name = ?", arguments: [name])
-    for id in ids {
-      try database.jobs.remove(JobID(rawValue: id), in: db)
-      try db.execute(sql: "DELETE FROM find WHERE scan = ?", arguments: [id])
-      try db.execute(sql: "DELETE FROM scan WHERE id = ?", arguments: [id])
-    }
+    for id in ids { try database.forget(id, in: db) }
     return ids.count
   }
 }

@@ -1,3 +1,4 @@
+import ExampleService
 import Foundation
 import GRDB
 import RecognizerKit
@@ -34,6 +35,7 @@ struct FoundBook: Codable, Sendable {
     book.enrichment = enrichmentStatus ?? book.enrichment
     book.confidence = max(book.confidence, sureness)
     if isNew { book.timesScanned += 1 }
+    if known == nil { book.addedMilliseconds = Int64(Date().timeIntervalSince1970 * 1000) }
     try book.save(db)
   }
 }
@@ -47,33 +49,10 @@ extension FoundBook {
     init?(intValue: Int) { nil }
   }
 
-  /// What services write as one type or another: confidence as a text, an ISBN as a number, authors as
-  /// a list.
-  private struct Loose: Decodable {
-    var text: String?
-    var isNumber = false
-
-    init(from decoder: any Decoder) throws {
-      let value = try decoder.singleValueContainer()
-      // To try is the only way to ask for the type.
-      if let said = try? value.decode(String.self) {
-        text = said
-      } else if let number = try? value.decode(Int64.self) {
-        (text, isNumber) = ("\(number)", true)
-      } else if let number = try? value.decode(Double.self) {
-        (text, isNumber) = ("\(number)", true)
-      } else if let list = try? value.decode([Loose].self) {
-        text = list.compactMap(\.text).joined(separator: ", ")
-      } else if let members = try? value.decode([String: Loose].self) {
-        text = members["name"]?.text
-      }
-    }
-  }
-
   init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Key.self)
-    func member(_ name: String) throws -> Loose? {
-      try members.decodeIfPresent(Loose.self, forKey: Key(stringValue: name))
+    func member(_ name: String) throws -> LooseText? {
+      try members.decodeIfPresent(LooseText.self, forKey: Key(stringValue: name))
     }
     title = try members.decode(String.self, forKey: Key(stringValue: "title"))
     author = try member("author")?.text ?? member("authors")?.text

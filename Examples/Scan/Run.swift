@@ -12,6 +12,14 @@ struct Run: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Scan what waits, and what is added meanwhile, until stopped.")
 
+  @OptionGroup var work: Work
+  @Flag(help: "Stop when what is left has failed, or waits for over five minutes.") var once = false
+
+  func run() async throws { try await work.run(once: once) }
+}
+
+/// The work on a library's queue: with which service, and with whom it syncs.
+struct Work: ParsableArguments {
   @OptionGroup var file: DataFile
   @Option(help: "A service that speaks the scan contract; without one a recognizer runs in here.")
   var service: String?
@@ -22,14 +30,16 @@ struct Run: AsyncParsableCommand {
   @Option(help: "A file that holds its token; without one TERN_TOKEN has it.")
   var tokenFile: String?
   @Option(help: .hidden) var token: String?
-  @Flag(help: "Stop when what is left has failed, or waits for over five minutes.") var once = false
   @Option(help: .hidden) var streamSeconds = 300
   /// For which a service is left alone that does not say for how long.
   @Option(help: .hidden) var pauseSeconds = 30
   /// Of which a run that ends by itself waits for what is due.
   @Option(help: .hidden) var waitSeconds = 300.0
 
-  func run() async throws {
+  /// - Parameter page: what goes on beside the work, once no other process does that.
+  func run(
+    once: Bool = false, beside page: (@Sendable (ScanDatabase, URL) async throws -> Void)? = nil
+  ) async throws {
     let url = try service.map { service in
       guard let url = ServiceAddress.url(service)
       else { throw Refusal("--service is a URL such as http://127.0.0.1:8080") }
@@ -39,7 +49,7 @@ struct Run: AsyncParsableCommand {
     let database = try await file.open(pause: .seconds(pauseSeconds))
     let engine = remote.map { SyncEngine(database.replica, remote: $0) }
     if let url {
-      try await work(database, engine, url)
+      try await run(database, engine, url, once, page)
     } else {
       // In this process, so that it can't outlive it.
       let catalogue = try catalogue ?? Self.sample
@@ -48,7 +58,7 @@ struct Run: AsyncParsableCommand {
         hint(
           "no service is named: a recognizer runs in this program, at \(url), until it ends, and knows "
             + "\(catalogue.shown()); --service URL names another")
-        try await work(database, engine, url)
+        try await run(database, engine, url, once, page)
       }
     }
   }
@@ -83,7 +93,10 @@ struct Run: AsyncParsableCommand {
     return HTTPRemote(url, space: space, token: { token })
   }
 
-  private func work(_ database: ScanDatabase, _ engine: SyncEngine?, _ url: URL) async throws {
+  private func run(
+    _ database: ScanDatabase, _ engine: SyncEngine?, _ url: URL, _ once: Bool,
+    _ page: (@Sendable (ScanDatabase, URL) async throws -> Void)?
+  ) async throws {
     let id = try await database.pool.read { try String.fetchOne($0, sql: "SELECT id FROM device") }
     let scanner = Scanner(
       database: database, service: Talaria(url, deviceID: id ?? ""),
@@ -94,6 +107,7 @@ struct Run: AsyncParsableCommand {
     }
     let teller = Teller()
     let failedBefore = try await database.failed()
+    let (started, start) = AsyncStream.makeStream(of: Void.self)
     let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       // After its first line nothing but `kill -9` ends the work in its middle.
@@ -106,7 +120,7 @@ struct Run: AsyncParsableCommand {
         }
       }
       tasks.addTask {
-        guard once else { return try await worker.run() }
+        guard once else { return try await worker.run { start.yield() } }
         let waits = try await worker.drain(
           whileDueWithin: waitSeconds, database.jobs, database.pool)
         try await engine?.syncOnce()
@@ -115,6 +129,11 @@ struct Run: AsyncParsableCommand {
         }
         if waits.contains(where: { $0.kind == ScanShelf.kind }) {
           throw ExitCode(Ending.later.rawValue)
+        }
+      }
+      if let page {
+        tasks.addTask {
+          for await _ in started { return try await page(database, url) }
         }
       }
       if let engine, !once {
@@ -126,7 +145,7 @@ struct Run: AsyncParsableCommand {
       tasks.cancelAll()
       while let result = await tasks.nextResult() { results.append(result) }
       // However it ended, what nobody was told yet.
-      teller.tell(try await database.board())
+      teller.tell(try await database.board().lines())
       for result in results { do { try result?.get() } catch is CancellationError {} }
     }
   }
@@ -134,7 +153,7 @@ struct Run: AsyncParsableCommand {
   /// Prints every scan's line when it changes.
   private func tell(_ database: ScanDatabase, _ teller: Teller) async throws {
     let boards = ValueObservation.tracking { try Board(database.jobs, in: $0) }
-    for try await board in boards.values(in: database.pool) { teller.tell(board) }
+    for try await board in boards.values(in: database.pool) { teller.tell(board.lines()) }
   }
 
   /// Says why nothing syncs, each time that it is another reason.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ExamplePages
 import ExampleService
 import Foundation
 import GRDB
@@ -14,8 +15,8 @@ struct ScanCommand: AsyncParsableCommand {
     abstract: "Photographs of bookshelves become books in a library, also without a network.",
     discussion: Ending.table,
     subcommands: [
-      Add.self, Run.self, Status.self, Retry.self, Drop.self, Library.self, Review.self, Edit.self,
-      Delete.self, Export.self,
+      Add.self, Run.self, Serve.self, Status.self, Retry.self, Drop.self, Library.self, Review.self,
+      Edit.self, Delete.self, Export.self, Import.self,
     ])
 
   static func main() async {
@@ -37,6 +38,8 @@ struct ScanCommand: AsyncParsableCommand {
       case .workerRunning: .later
       default: .failed
       }
+    case is PageError, is CatalogueError: .usage
+    case is PageTokenError: .disk
     case let error as RemoteError:
       error.code == .unreachable || error.code == .unavailable ? .later : .usage
     default: nil
@@ -86,9 +89,11 @@ struct Add: AsyncParsableCommand {
     for photo in photos {
       do {
         let began = ContinuousClock.now
-        let name = try await accept(photo, into: database)
+        let url = URL(filePath: photo)
+        try await database.accept(url)
         let took = (ContinuousClock.now - began) / .milliseconds(1)
-        say("accepted: \(name) in \(took.formatted(.number.precision(.fractionLength(1)))) ms")
+        let time = took.formatted(.number.precision(.fractionLength(1)))
+        say("accepted: \(url.lastPathComponent) in \(time) ms")
       } catch {
         refused += 1
         if (error as? JobQueueError)?.code == .diskFull { ending = .disk }
@@ -98,20 +103,6 @@ struct Add: AsyncParsableCommand {
     if refused > 0 {
       throw Refusal("\(refused) of \(photos.count) were not accepted, see above", ending)
     }
-  }
-
-  private func accept(_ path: String, into database: ScanDatabase) async throws -> String {
-    // Not decoded, which could take long, or all memory.
-    _ = try PictureHeader(ofFileAt: path, mostBytes: 50 << 20)
-    let url = URL(filePath: path)
-    let photo = try await database.jobs.attach(copyOf: url, as: ScanShelf.taken)
-    try await database.pool.write { db in
-      let job = try database.jobs.enqueue(ScanShelf(), files: [photo], in: db)
-      try db.execute(
-        sql: "INSERT INTO scan (id, name) VALUES (?, ?)",
-        arguments: [job.rawValue, url.lastPathComponent])
-    }
-    return url.lastPathComponent
   }
 }
 

@@ -1,13 +1,14 @@
 import ExampleService
 import Foundation
 import GRDB
+import RecognizerKit
 import Tern
 import TernJobs
 
 extension SyncSchema {
   /// Books meet; photographs and what became of them stay on the device that took them.
   static let scan = SyncSchema(
-    version: 1,
+    version: 2,
     tables: [SyncTable("book", merge: ["timesScanned": .counter, "confidence": .max])])
 }
 
@@ -40,6 +41,17 @@ struct ScanDatabase: Sendable {
     // In seconds since 1970, when `quota` is whole again.
     migrator.registerMigration("quota") {
       try $0.execute(sql: "ALTER TABLE device ADD COLUMN quotaEnds INTEGER")
+    }
+    // `addedMilliseconds` is since 1970, and 0 for a book from before. `key` is what whoever sends a
+    // photo calls it, so that one whose answer was lost is sent again and accepted once.
+    migrator.registerMigration("page") {
+      try $0.execute(
+        sql: """
+          ALTER TABLE book ADD COLUMN addedMilliseconds INTEGER NOT NULL DEFAULT 0;
+          ALTER TABLE scan ADD COLUMN key TEXT;
+          CREATE UNIQUE INDEX scanKey ON scan (key);
+          CREATE TABLE preview (scan INTEGER PRIMARY KEY, jpeg BLOB NOT NULL);
+          """)
     }
     return migrator
   }
@@ -76,6 +88,63 @@ struct ScanDatabase: Sendable {
     """
 }
 
+extension ScanDatabase {
+  static let mostPhotoBytes = 50 << 20
+
+  /// Takes a photo. It is safe when this returns, and scanned when there is a worker.
+  ///
+  /// - Parameters:
+  ///   - given: what it is called, where its file's name says nothing.
+  ///   - key: of one that may have been taken before.
+  /// - Throws: ``UnfitPicture``, `JobQueueError`, `DatabaseError`.
+  @discardableResult
+  func accept(_ file: URL, named given: String? = nil, key: String? = nil) async throws -> JobID {
+    // Not decoded, which could take long, or all memory.
+    _ = try PictureHeader(ofFileAt: file.path, named: given, mostBytes: Self.mostPhotoBytes)
+    let name = given ?? file.lastPathComponent
+    let photo = try await jobs.attach(copyOf: file, as: ScanShelf.taken)
+    return try await pool.write { db in
+      let known = try Int64.fetchOne(db, sql: "SELECT id FROM scan WHERE key = ?", arguments: [key])
+      if let known { return JobID(rawValue: known) }
+      let job = try jobs.enqueue(ScanShelf(), files: [photo], in: db)
+      try db.execute(
+        sql: "INSERT INTO scan (id, name, key) VALUES (?, ?, ?)",
+        arguments: [job.rawValue, name, key])
+      return job
+    }
+  }
+
+  /// Forgets a photo, whatever became of it. What works on it notices, and stores nothing more.
+  func forget(_ scan: Int64, in db: Database) throws {
+    try jobs.remove(JobID(rawValue: scan), in: db)
+    try db.execute(sql: "DELETE FROM find WHERE scan = ?", arguments: [scan])
+    try db.execute(sql: "DELETE FROM preview WHERE scan = ?", arguments: [scan])
+    try db.execute(sql: "DELETE FROM scan WHERE id = ?", arguments: [scan])
+  }
+
+  /// A small picture of a photo, made once.
+  ///
+  /// - Returns: `nil` for a photo that is done, and of which none was made before.
+  func preview(of scan: Int64) async throws -> Data? {
+    let (known, photo) = try await pool.read { db in
+      let id = JobID(rawValue: scan)
+      return (
+        try Data.fetchOne(db, sql: "SELECT jpeg FROM preview WHERE scan = ?", arguments: [scan]),
+        try jobs.file(ScanShelf.prepared, of: id, in: db)
+          ?? jobs.file(ScanShelf.taken, of: id, in: db)
+      )
+    }
+    guard known == nil, let photo else { return known }
+    let jpeg = try await PictureHeader.small(photo, longestSide: 640)
+    try await pool.write { db in
+      try db.execute(
+        sql: "INSERT OR IGNORE INTO preview SELECT id, ? FROM scan WHERE id = ?",
+        arguments: [jpeg, scan])
+    }
+    return jpeg
+  }
+}
+
 struct Book: Codable, FetchableRecord, PersistableRecord, Sendable {
   var isbn: String
   var title = ""
@@ -83,7 +152,18 @@ struct Book: Codable, FetchableRecord, PersistableRecord, Sendable {
   var confidence = 0.0
   var timesScanned = 0
   var isReviewed = false
+  var addedMilliseconds: Int64 = 0
 
   /// Below 80 % a person should look.
   var needsReview: Bool { confidence < 0.8 && !isReviewed }
+  static let toReview: SQL = "confidence < 0.8 AND NOT isReviewed"
+
+  /// What `bookText` is asked for the books that have words with these beginnings.
+  ///
+  /// - Returns: `nil` for a text without a word.
+  static func pattern(matching text: String) -> String? {
+    // The key of a book without an ISBN has words in it, of which "title" is none of the book's.
+    let columns = text.contains(where: \.isLetter) ? "title author" : "isbn title author"
+    return FTS5Pattern(matchingAllPrefixesIn: text).map { "{\(columns)} : (\($0.rawPattern))" }
+  }
 }

@@ -14,15 +14,23 @@ package struct PageRequest: Sendable {
   package let isChange: Bool
   /// Of a change; at most 64 KiB.
   package let body: Data
+  /// What the page sent to a path that takes a file. It is removed once there is an answer.
+  package let file: URL?
 }
 
-/// JSON, and whether all went well.
+/// JSON or a file, and whether all went well.
 package struct PageAnswer: Sendable {
   let status: HTTPResponse.Status
+  let type: String
   let body: Data
 
   package init(_ document: some Encodable) throws {
-    (status, body) = (.ok, try Self.encoder.encode(document))
+    (status, type, body) = (.ok, Self.json, try Self.encoder.encode(document))
+  }
+
+  /// - Parameter type: a media type, of which a browser must make no page.
+  package init(_ content: Data, type: String) {
+    (status, self.type, body) = (.ok, type, content)
   }
 
   /// A sentence for people in place of what was asked for.
@@ -38,11 +46,13 @@ package struct PageAnswer: Sendable {
   package static let unknown = PageAnswer(.notFound, "unknown", "there is no such path")
 
   init(_ status: HTTPResponse.Status, _ code: String, _ message: String, passes: Bool = false) {
-    self.status = status
+    (self.status, type) = (status, Self.json)
     let document = ["code": code, "message": message, "passes": passes ? "yes" : "no"]
     // Strings are always JSON.
     body = (try? Self.encoder.encode(document)) ?? Data()
   }
+
+  private static let json = "application/json"
 
   private static var encoder: JSONEncoder {
     let encoder = JSONEncoder()
@@ -52,7 +62,7 @@ package struct PageAnswer: Sendable {
 
   var response: Response {
     Response(
-      status: status, headers: [.contentType: "application/json"],
+      status: status, headers: [.contentType: type],
       body: .init(byteBuffer: ByteBuffer(bytes: body)))
   }
 }

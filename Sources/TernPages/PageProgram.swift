@@ -5,7 +5,14 @@ package protocol PageProgram: Sendable {
   func answer(_ request: PageRequest) async -> PageAnswer
 
   /// Tells of changes until its task is cancelled, the first time at once.
-  func watch(_ tell: @Sendable (PageNews) -> Void) async
+  func watch(_ tell: @escaping @Sendable (PageNews) -> Void) async
+
+  /// How many bytes a file may have that the page sends to a path; by default it sends none.
+  func uploadBytes(_ path: String) -> Int?
+}
+
+extension PageProgram {
+  package func uploadBytes(_ path: String) -> Int? { nil }
 }
 
 /// An element of a page's stream.

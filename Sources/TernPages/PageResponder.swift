@@ -44,12 +44,20 @@ struct PageResponder: HTTPResponder {
     try guarding.checkReader(request.head)
     if path == "/api/events" { return events(request) }
     let isChange = request.method == .post
+    let name = String(path.dropFirst("/api/".count))
+    let pairs = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
+    let query = Dictionary(pairs, uniquingKeysWith: { $1 })
+    if isChange, let limit = program.uploadBytes(name) {
+      let upload = try PageUpload()
+      defer { upload.remove() }
+      try await upload.take(request, mostBytes: limit)
+      return await program.answer(
+        PageRequest(path: name, query: query, isChange: true, body: Data(), file: upload.file)
+      ).response
+    }
     let body = isChange ? try await self.body(request) : Data()
-    let query = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
     return await program.answer(
-      PageRequest(
-        path: String(path.dropFirst("/api/".count)),
-        query: Dictionary(query, uniquingKeysWith: { $1 }), isChange: isChange, body: body)
+      PageRequest(path: name, query: query, isChange: isChange, body: body, file: nil)
     ).response
   }
 
@@ -92,12 +100,12 @@ struct PageResponder: HTTPResponder {
   }
 
   /// Nothing but the page's own files runs in it, no other site embeds or reads it, and nothing of
-  /// it is kept.
+  /// it is kept. A `blob:` picture is one that the page was given, or has made.
   private static let headers: HTTPFields = [
     HTTPField.Name("Content-Security-Policy")!: """
-    default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
-    base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
-    require-trusted-types-for 'script'
+    default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
+    connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'
     """,
     HTTPField.Name("Cross-Origin-Opener-Policy")!: "same-origin",
     HTTPField.Name("Cross-Origin-Resource-Policy")!: "same-origin",

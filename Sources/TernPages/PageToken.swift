@@ -1,5 +1,5 @@
 #if Server
-/// What whoever may use a page has: 32 random bytes, drawn at each start.
+/// What whoever may use a page has: 32 random bytes.
 package struct PageToken: Sendable {
   /// In the characters of a URL's fragment.
   package let text: String
@@ -7,6 +7,19 @@ package struct PageToken: Sendable {
   package init(using generator: inout some RandomNumberGenerator) {
     let digits = Array("0123456789abcdef")
     text = String((0..<64).map { _ in digits[Int.random(in: 0..<16, using: &generator)] })
+  }
+
+  /// One that was kept; `nil` for what can't be one.
+  init?(text: String) {
+    let digits = text.hasSuffix("\n") ? text.dropLast() : text[...]
+    let isToken =
+      digits.utf8.count == 64
+      && digits.utf8.allSatisfy {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+          || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+      }
+    guard isToken else { return nil }
+    self.text = String(digits)
   }
 
   /// In a time that says nothing of where the first wrong character is.

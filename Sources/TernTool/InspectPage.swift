@@ -104,7 +104,7 @@ struct InspectPage: PageProgram {
 
   /// Looks at the times and sizes of the files. A connection to the database would be told by
   /// SQLite itself, and would keep the app from being the last to close it.
-  func watch(_ tell: @Sendable (PageNews) -> Void) async {
+  func watch(_ tell: @escaping @Sendable (PageNews) -> Void) async {
     var (seen, looks) = (FileVersion?.none, 0)
     while !Task.isCancelled {
       let version = FileVersion(path: path, now: Date())

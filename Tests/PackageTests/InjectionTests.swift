@@ -34,6 +34,7 @@ struct InjectionTests {
     "TernJobs/Files/FolderOwner": "the note of whose a folder is",
     "TernNetwork/Upload/BodySource+Copy": "a copy of a body",
     "TernNetwork/Upload/OpenFile": "a body that an app sends",
+    "TernPages/PageTokenFile": "the token of a page",
     "TernServer/Access/JWTDenials": "an operator's list",
     "TernServer/Access/JWTKeySource": "an issuer's keys",
     "TernServer/HTTP/ServerCertificate": "a certificate's",

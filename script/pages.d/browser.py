@@ -48,6 +48,11 @@ SMALL = """() => [...document.querySelectorAll('a.button, button, input, select'
 WIDE = """() => document.documentElement.scrollWidth > document.documentElement.clientWidth"""
 
 
+# What fades in is judged when it is there.
+STILL_NOW = """() => Promise.allSettled(document.getAnimations()
+  .filter((one) => one.effect.getComputedTiming().endTime !== Infinity).map((one) => one.finished))"""
+
+
 class Failed(Exception):
     pass
 
@@ -142,6 +147,7 @@ class Browser:
 
     def state(self, page, name, look):
         """Takes a picture of a state, and looks for what is wrong with it."""
+        page.evaluate(STILL_NOW)
         page.screenshot(path=self.pictures / f"{name}-{look}.png", full_page=True)
         self.states += 1
         problems = []

@@ -175,6 +175,14 @@ POST = """async ([path, body]) => {
 }"""
 
 
+def stay_out(browser, rig, page_server):
+    """Other sites can neither read nor cancel."""
+    strangers.stay_out(browser, page_server, "Replica main", "replicas",
+                       {"read": "overview", "write": "cancel", "body": '{"job":3}'})
+    state = eventually(lambda: rig.query("SELECT state FROM grdb_tern_job WHERE id = 3"), "job 3 is gone")
+    check(state == [(1,)], f"a stranger changed job 3: {state}")
+
+
 def changes(browser, rig, page_server):
     """Retry, cancel and restore, by keyboard where that is harder."""
     with browser.page(page_server.address) as page:
@@ -300,7 +308,7 @@ def main(tern, writer, pictures):
         try:
             with Browser(pictures, "--host-resolver-rules=MAP stranger.test 127.0.0.1") as browser:
                 server = rig.serve(None, "--allow-changes")
-                for flow in (shows, looks, picture, keys, follows, strangers.stay_out, changes):
+                for flow in (shows, looks, picture, keys, follows, stay_out, changes):
                     start = time.monotonic()
                     flow(browser, rig, server)
                     print(f"{flow.__name__}: {time.monotonic() - start:.1f} s", flush=True)

@@ -45,4 +45,10 @@ package enum CSVReader {
     if !field.isEmpty || !record.fields.isEmpty { endRecord() }
     return records
   }
+
+  /// A field as it was before ``CSVWriter`` kept it from being a formula.
+  package static func unguarded(_ field: String) -> String {
+    let isGuarded = field.first == "'" && field.dropFirst().first.map(CSVWriter.begins) == true
+    return isGuarded ? String(field.dropFirst()) : field
+  }
 }

@@ -13,10 +13,12 @@ package enum CSVWriter {
   private static func guarded(_ field: String) -> String {
     let shown = field.unicodeScalars.split(separator: "\r", omittingEmptySubsequences: false)
       .map { String($0).shown(keepsLines: true) }.joined(separator: "\r")
-    guard let first = shown.unicodeScalars.first, "=+-@\t\r".unicodeScalars.contains(first) else {
-      return shown
-    }
-    return "'" + shown
+    return shown.first.map(begins) == true ? "'" + shown : shown
+  }
+
+  /// Whether a spreadsheet takes what begins so for a formula.
+  static func begins(_ first: Character) -> Bool {
+    first.unicodeScalars.first.map("=+-@\t\r".unicodeScalars.contains) == true
   }
 
   private static func quoted(_ field: String) -> String {

@@ -1,5 +1,6 @@
 import ExampleProcesses
 import Foundation
+import GRDB
 import Testing
 
 @Suite("What scan writes", .serialized, .timeLimit(.minutes(2)))
@@ -24,6 +25,55 @@ struct ExportTests {
       // Nothing else is left there.
       let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
       #expect(names.filter { $0.contains("csv") }.sorted() == ["books.csv", "link.csv"])
+    }
+  }
+
+  @Test func `what is exported is imported as it was, and what is there stays`() async throws {
+    try await withScanFolder { folder in
+      _ = try await folder("status")
+      try folder.write(
+        """
+        INSERT INTO book VALUES
+          ('9780306406157', '=SUM(A1)', 'Ann "A." Author', 'http://covers.test/1.jpg', 'paperback',
+            'success', 0.75, 3, 1, 1700000000000),
+          ('title:tides', 'Tides,' || char(10) || 'and more', NULL, NULL, NULL, NULL, 0.4, 1, 0, 0);
+        """)
+      let (file, again) = (folder.path + "/books.csv", folder.path + "/again.csv")
+      _ = try await folder("export", file)
+      #expect(try await folder("import", file).text == "0 books added; 2 were there\n")
+      try folder.write("DELETE FROM book WHERE confidence < 0.5")
+      #expect(try await folder("import", file).text == "1 books added; 1 were there\n")
+      try folder.write("DELETE FROM book")
+      #expect(try await folder("import", file).text == "2 books added; 0 were there\n")
+      _ = try await folder("export", again)
+      let text = try String(contentsOfFile: file, encoding: .utf8)
+      #expect(try String(contentsOfFile: again, encoding: .utf8) == text)
+      #expect(text.contains("'=SUM(A1)"))
+      let title = try folder.read { try String.fetchOne($0, sql: "SELECT max(title) FROM book") }
+      #expect(title == "Tides,\nand more")
+      #expect(
+        try folder.read { try Int.fetchOne($0, sql: "SELECT sum(timesScanned) FROM book") } == 4)
+    }
+  }
+
+  @Test(arguments: [
+    ("isbn,name\n1,x\n", "line 1: the columns isbn and title are needed"),
+    ("isbn,title\n9780306406157,Sextant\n9780002000024,\n", "line 3: a book has a title"),
+    (
+      "isbn,title,confidence\n1,Sextant,2\n", "line 2: a book has a title, a confidence from 0 to 1"
+    ),
+    ("isbn,title\n1,\"Sextant\n", "line 2: a quote opens here and is never closed"),
+  ])
+  func `a file that is no table of books says where, and adds none`(
+    _ text: String, _ reason: String
+  ) async throws {
+    try await withScanFolder { folder in
+      let outcome = try await folder("import", folder.file("books.csv", Array(text.utf8)))
+      #expect(outcome.status == 64)
+      #expect(outcome.text.contains(reason), "\(outcome.text)")
+      #expect(try await folder("library").text == "")
+      let none = try await folder("import", folder.path + "/none.csv")
+      #expect(none.status == 64 && none.text.contains("can't be read"))
     }
   }
 

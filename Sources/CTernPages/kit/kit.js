@@ -14,27 +14,53 @@ export function h(name, attributes = {}, ...children) {
 }
 
 /** Makes the children of an element those given, and keeps what is equal: with it the focus, what
- * is selected, and where it is scrolled. Elements with another `data-key` are others. */
+ * is selected, and where it is scrolled. Elements with another `data-key` are others, and one with
+ * the same key stays when those before it go. */
 export function morph(element, children) {
-  const old = [...element.childNodes];
-  children.flat(Infinity).forEach((child, index) => {
-    const wanted = child instanceof Node ? child : document.createTextNode(String(child));
-    const present = old[index];
-    if (!present) return element.append(wanted);
-    if (!isSame(present, wanted)) return present.replaceWith(wanted);
-    if (present.nodeType === Node.TEXT_NODE) {
-      if (present.data !== wanted.data) present.data = wanted.data;
-      return undefined;
+  const wanted = children.flat(Infinity).map((child) => (child instanceof Node ? child
+    : document.createTextNode(String(child))));
+  const keys = new Set(wanted.map((child) => child.dataset?.key));
+  let present = element.firstChild;
+  for (const child of wanted) {
+    while (present?.dataset?.key !== undefined && !keys.has(present.dataset.key)) {
+      const gone = present;
+      present = present.nextSibling;
+      gone.remove();
     }
-    for (const { name } of [...present.attributes]) {
-      if (!wanted.hasAttribute(name) && name !== "open") present.removeAttribute(name);
+    if (!present) {
+      element.append(child);
+    } else if (isSame(present, child)) {
+      const old = present;
+      present = present.nextSibling;
+      morphOne(old, child);
+    } else if (present.dataset?.key !== undefined && child.dataset?.key !== undefined) {
+      // A new one, before one that stays.
+      element.insertBefore(child, present);
+    } else {
+      const old = present;
+      present = present.nextSibling;
+      old.replaceWith(child);
     }
-    for (const { name, value } of wanted.attributes) {
-      if (present.getAttribute(name) !== value) present.setAttribute(name, value);
-    }
-    return morph(present, [...wanted.childNodes]);
-  });
-  old.slice(children.flat(Infinity).length).forEach((node) => node.remove());
+  }
+  while (present) {
+    const gone = present;
+    present = present.nextSibling;
+    gone.remove();
+  }
+}
+
+function morphOne(present, wanted) {
+  if (present.nodeType === Node.TEXT_NODE) {
+    if (present.data !== wanted.data) present.data = wanted.data;
+    return;
+  }
+  for (const { name } of [...present.attributes]) {
+    if (!wanted.hasAttribute(name) && name !== "open") present.removeAttribute(name);
+  }
+  for (const { name, value } of wanted.attributes) {
+    if (present.getAttribute(name) !== value) present.setAttribute(name, value);
+  }
+  morph(present, [...wanted.childNodes]);
 }
 
 function isSame(one, other) {
@@ -50,13 +76,13 @@ export function announce(text) {
 }
 
 /** Asks before what can't be undone. */
-export function confirmed(question, yes) {
+export function confirmed(question, yes, no = "Keep it") {
   return new Promise((resolve) => {
     const back = document.activeElement;
     const dialog = h("dialog", { "aria-labelledby": "question", class: "stack" },
       h("p", { id: "question" }, question),
       h("form", { method: "dialog", class: "row" },
-        h("button", { value: "", autofocus: true }, "Keep it"),
+        h("button", { value: "", autofocus: true }, no),
         h("button", { value: "yes", class: "danger" }, yes)));
     document.body.append(dialog);
     dialog.addEventListener("close", () => {
@@ -83,25 +109,38 @@ export class Refusal extends Error {
 /** The program behind the page. The token comes in the address's fragment, which no browser sends
  * anywhere, and goes from there at once; it is sent as a header, which no other site can add. */
 export class Program {
-  constructor() {
+  /** `storage` is where the token stays: for this tab, or `localStorage` for every later one, which
+   * a page needs that is installed and whose program keeps its token. */
+  constructor(storage = sessionStorage) {
     const given = /^#([0-9a-f]{64})$/.exec(location.hash);
     if (given) {
-      sessionStorage.setItem(KEY, given[1]);
+      storage.setItem(KEY, given[1]);
       history.replaceState(null, "", location.pathname);
     }
-    this.headers = { Authorization: `Bearer ${sessionStorage.getItem(KEY) ?? ""}` };
+    this.headers = { Authorization: `Bearer ${storage.getItem(KEY) ?? ""}` };
   }
 
-  get(path, query = {}) {
-    const text = new URLSearchParams(query).toString();
-    return this.#ask(`/api/${path}${text && "?"}${text}`, {});
+  async get(path, query = {}) {
+    return (await this.#ask(address(path, query), {})).json();
   }
 
-  post(path, body) {
-    return this.#ask(`/api/${path}`, {
+  /** A file. */
+  async blob(path, query = {}) {
+    return (await this.#ask(address(path, query), {})).blob();
+  }
+
+  async post(path, body) {
+    return (await this.#ask(address(path), {
       method: "POST", body: JSON.stringify(body),
       headers: { "Content-Type": "application/json" },
-    });
+    })).json();
+  }
+
+  /** Sends a file. */
+  async upload(path, query, blob) {
+    return (await this.#ask(address(path, query), {
+      method: "POST", body: blob, headers: { "Content-Type": "application/octet-stream" },
+    })).json();
   }
 
   async #ask(url, options) {
@@ -115,9 +154,8 @@ export class Program {
         message: "The program that serves this page does not answer. It may have been stopped.",
       });
     }
-    const document = await response.json();
-    if (!response.ok) throw new Refusal(response.status, document);
-    return document;
+    if (!response.ok) throw new Refusal(response.status, await response.json());
+    return response;
   }
 
   /** Calls `changed` whenever there may be news, and `state` with whether the stream is open. It
@@ -148,6 +186,11 @@ export class Program {
       changed();
     }
   }
+}
+
+function address(path, query = {}) {
+  const text = new URLSearchParams(query).toString();
+  return `/api/${path}${text && "?"}${text}`;
 }
 
 const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); });

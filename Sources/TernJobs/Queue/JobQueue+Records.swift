@@ -41,6 +41,16 @@ extension JobQueue {
     try JobTransaction(db, limits: limits).failures.all(of: id)
   }
 
+  /// Where a file of a job is, for whoever shows it: the photo of an upload that waits, say. The
+  /// job goes on meanwhile, and a file that it releases is removed, so that opening it can fail.
+  ///
+  /// - Returns: `nil` where there is no such job, or it has no such file any more.
+  /// - Throws: as ``records(in:)``.
+  public func file(_ name: String, of id: JobID, in db: Database) throws -> URL? {
+    let path = try JobTransaction(db, limits: limits).files.all(of: id)[name]
+    return path.map { URL(filePath: folder.absolute($0)) }
+  }
+
   /// The jobs that wait for the end of what they handed over.
   package func handedOver(in db: Database) throws -> Set<JobID> {
     let wanted = try JobTransaction(db, limits: limits).transfers.wanted()

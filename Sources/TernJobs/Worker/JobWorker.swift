@@ -71,14 +71,18 @@ public actor JobWorker {
   /// Works until the task is cancelled, and returns then, with what ran free for the next run at no
   /// cost in attempts. It can be called again.
   ///
-  /// - Parameter standby: waits while another worker works on the database, and takes over when
-  ///   that ends or its process dies: within milliseconds on Linux, within a second elsewhere.
+  /// - Parameters:
+  ///   - standby: waits while another worker works on the database, and takes over when that ends
+  ///     or its process dies: within milliseconds on Linux, within a second elsewhere.
+  ///   - onStart: is called once this worker has the database to itself, before it starts a job.
   /// - Throws: ``JobQueueError`` `.workerRunning`, also while a run of this worker that was
   ///   cancelled still waits for its handlers, unless it stands by; `.notInstalled`, and
   ///   `.fileFailed` where the lock file cannot be used; the `DatabaseError` that ended the work,
   ///   and what an observer or a trigger of the app's threw where no job was to end. Nothing is
   ///   lost then: the next run frees what this one had.
-  public func run(standby: Bool = false) async throws {
+  public func run(
+    standby: Bool = false, onStart: @Sendable () -> Void = {}
+  ) async throws {
     let lock: FileLock
     if standby {
       guard let free = try await WorkerLock(queue: queue).wait() else { return }
@@ -86,6 +90,7 @@ public actor JobWorker {
     } else {
       lock = try WorkerLock(queue: queue).take()
     }
+    onStart()
     try await work(lock, patience: nil)
   }
 
@@ -96,7 +101,7 @@ public actor JobWorker {
   /// - Parameter patience: waits for retries and gates whose time comes within this, counted from
   ///   the call, as often as that may be; never for the network. By default for none.
   /// - Returns: the jobs that wait, each with what it waits for: none of what failed or is parked.
-  /// - Throws: as ``run(standby:)``; `CancellationError`.
+  /// - Throws: as ``run(standby:onStart:)``; `CancellationError`.
   @discardableResult
   public func drain(waiting patience: Duration = .zero) async throws -> [JobWait] {
     try await work(WorkerLock(queue: queue).take(), patience: queue.environment.countdown(patience))

@@ -41,6 +41,20 @@ struct FileTests {
     }
   }
 
+  @Test func `who shows a job's file finds it until it goes with the job`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let file = try attach(rig, queue, "photo", as: "photo")
+      let job = try rig.enqueue(queue, Tidy(name: ""), files: [file])
+      let found = try rig.write { try queue.file("photo", of: job, in: $0) }
+      #expect(try text(#require(found)) == "photo")
+      #expect(try rig.write { try queue.file("other", of: job, in: $0) } == nil)
+      #expect(try rig.write { try queue.file("photo", of: JobID(rawValue: 99), in: $0) } == nil)
+      try rig.drain(worker(queue) { _ in })
+      #expect(try rig.write { try queue.file("photo", of: job, in: $0) } == nil)
+    }
+  }
+
   @Test func `a file outlives a rolled back transaction, and goes when nobody wants it`() throws {
     try Rig.run { rig in
       let queue = try rig.open()

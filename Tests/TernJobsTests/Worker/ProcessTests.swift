@@ -197,8 +197,11 @@ struct ProcessTests {
       }
       let child = try app.start("work")
       #expect(line(of: child) == "working\n")
-      let error = await #expect(throws: JobQueueError.self) { try await app.worker().run() }
-      #expect(error?.code == .workerRunning)
+      let began = Mutex(0)
+      let error = await #expect(throws: JobQueueError.self) {
+        try await app.worker().run(onStart: { began.withLock { $0 += 1 } })
+      }
+      #expect(error?.code == .workerRunning && began.withLock { $0 } == 0)
       let second = try app.start("work")
       #expect(line(of: second) == "refused\n")
       second.endInput()
@@ -284,9 +287,11 @@ struct ProcessTests {
   @Test func `a lock file that is removed leaves one worker, the one that took over`() async throws
   {
     try await inFolder { app in
-      let first = Task { try await app.worker().run() }
+      let began = Mutex(0)
+      let first = Task { try await app.worker().run(onStart: { began.withLock { $0 += 1 } }) }
       _ = try await app.database.write { try app.queue.enqueue(Errand(name: "a"), in: $0) }
       #expect(try await app.waitForDone() != nil)
+      #expect(began.withLock { $0 } == 1)
       let lock = app.path + "-jobs.lock"
       try FileManager.default.removeItem(atPath: lock)
       try await app.worker().run {

@@ -3,9 +3,12 @@ import Foundation
 extension PictureHeader {
   /// Looks at a file that somebody says is a picture. Nothing is decoded, and nothing waited for.
   ///
+  /// - Parameter name: what a person calls the file, by default its path.
   /// - Throws: ``UnfitPicture``: what the file is not, and what to do; `CocoaError`.
-  package init(ofFileAt path: String, mostBytes: Int) throws {
-    func unfit(_ what: String) -> UnfitPicture { UnfitPicture(description: "\(path) \(what)") }
+  package init(ofFileAt path: String, named name: String? = nil, mostBytes: Int) throws {
+    func unfit(_ what: String) -> UnfitPicture {
+      UnfitPicture(description: "\(name ?? path) \(what)")
+    }
     // Opening a pipe would wait for somebody who writes to it.
     let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else {
@@ -52,6 +55,19 @@ extension PictureHeader {
       throw UnfitPicture(
         description: "the photo can't be prepared: \(reason.prefix(200)); take it again")
     }
+  }
+}
+
+extension PictureHeader {
+  /// A JPEG of the picture, as ``shrink(_:to:longestSide:)`` makes it.
+  ///
+  /// - Throws: as that.
+  package static func small(_ picture: URL, longestSide: Int) async throws -> Data {
+    let target = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jpg")
+    // It is not there where the picture can't be decoded.
+    defer { try? FileManager.default.removeItem(at: target) }
+    try await shrink(picture, to: target, longestSide: longestSide)
+    return try Data(contentsOf: target)
   }
 }
 

@@ -1,0 +1,67 @@
+// The library: what is looked for, and the books as a grid.
+
+import { needsReview } from "/book.js";
+import { count, h, several } from "/kit.js";
+
+const orders = [["added", "Newest first"], ["title", "Title"], ["author", "Author"],
+  ["sure", "Least sure first"]];
+
+export function library({ asked, books, file }) {
+  return [tools(asked, file), ...shelf(asked, books, file), tables(file)];
+}
+
+function tools(asked, file) {
+  return h("form", { class: "tools", role: "search", "data-key": "tools" },
+    h("div", { class: "wide" }, h("label", { for: "text" }, "Search"),
+      h("input", { id: "text", type: "search", autocomplete: "off", spellcheck: "false",
+        placeholder: "Title, author or ISBN" })),
+    h("div", {}, h("label", { for: "order" }, "Order"),
+      h("select", { id: "order" }, orders.map(([value, name]) => h("option", { value }, name)))),
+    h("button", { type: "button", "data-act": "review",
+      "aria-pressed": asked.review ? "true" : "false" },
+    `Needs review: ${count(file.toReview)}`));
+}
+
+function tables(file) {
+  return h("p", { class: "row", "data-key": "tables" },
+    file.books > 0 && h("button", { "data-act": "export" }, "Export CSV"),
+    h("label", { class: "button" }, "Import CSV",
+      h("input", { id: "table", type: "file", accept: ".csv,text/csv" })));
+}
+
+function shelf(asked, books, file) {
+  if (!books) return [h("p", { class: "quiet", "data-key": "first" }, "Reading the library…")];
+  if (!file.books) {
+    return [h("div", { class: "empty", "data-key": "none" },
+      h("h2", {}, "No books yet"),
+      h("p", { class: "quiet" }, "Photograph a shelf, and the books on it appear here."),
+      h("a", { class: "button primary", href: "#/capture" }, "Go to the photos"))];
+  }
+  if (!books.count) {
+    return [h("div", { class: "empty", "data-key": "no-match" },
+      h("h2", {}, "No such book"),
+      h("p", { class: "quiet" }, asked.text
+        ? "The search looks for beginnings of words in titles and authors, and for ISBNs."
+        : "Every book was found with certainty, or looked at by a person."))];
+  }
+  const rest = books.count - books.books.length;
+  return [
+    h("h2", { "data-key": "count" }, asked.text || asked.review
+      ? `${several(books.count, "book")} of ${count(file.books)}` : several(books.count, "book")),
+    h("ul", { class: "grid", "data-key": "grid" }, books.books.map(card)),
+    rest > 0 && h("button", { "data-act": "more", "data-key": "more" },
+      `Show more: ${count(rest)} left`),
+  ].filter(Boolean);
+}
+
+function card(book) {
+  return h("li", { class: "book", "data-key": book.isbn },
+    h("button", { class: "cover", "data-act": "book", "data-isbn": book.isbn },
+      h("strong", { class: "value" }, book.title),
+      h("span", { class: "value" }, book.author ?? "")),
+    h("p", { class: "facts" },
+      needsReview(book) && h("span", { class: "review" }, "review"),
+      h("span", { class: "number" }, `${Math.round(book.confidence * 100)} % sure`),
+      book.timesScanned > 1 && h("span", { class: "number quiet" },
+        `seen ${several(book.timesScanned, "time")}`)));
+}

@@ -1,0 +1,546 @@
+// The page of `scan serve`: asks the program, shows its answers, and follows its database.
+
+import { announce, bytes, confirmed, countdown, h, morph, Program, Refusal, several,
+  tick } from "/kit.js";
+import { book } from "/book.js";
+import { Camera, Darkroom } from "/camera.js";
+import { library } from "/library.js";
+import { Outbox } from "/outbox.js";
+import { counts, detail, isShown, itemDetail, strip } from "/photos.js";
+
+// The program keeps its address, and so does the browser.
+const program = new Program(localStorage);
+const part = (id) => document.getElementById(id);
+const [main, sheet] = [part("main"), part("sheet")];
+
+const views = [["capture", "Photos"], ["library", "Library"]];
+
+const state = {
+  file: null, books: null, asked: { text: "", order: "added", review: false, limit: 200 },
+  failure: null, isLive: false,
+  // What lies over the page, and what is said at its foot.
+  open: null, toast: null,
+};
+
+// The view is in the address, so that the browser's own way back works.
+const view = () => (location.hash.startsWith("#/library") ? "library" : "capture");
+
+// Asking.
+
+async function ask() {
+  const file = await program.get("state");
+  const asked = { ...state.asked };
+  const query = { text: asked.text, order: asked.order, limit: asked.limit };
+  if (asked.review) query.review = "yes";
+  const books = view() === "library" ? await program.get("books", query) : state.books;
+  if (state.open?.isbn) await askOfBook(state.open);
+  const before = state.file?.photos ?? [];
+  tellOf(before, file.photos);
+  forgetPreviews(before, file.photos);
+  Object.assign(state, { file, books, failure: null });
+}
+
+async function askOfBook(open) {
+  try {
+    open.found = await program.get("book", { isbn: open.isbn });
+  } catch (error) {
+    // Another device may have deleted it.
+    if (error.code !== "none") throw error;
+    if (state.open === open) state.open = null;
+    say(error.message);
+  }
+}
+
+/** Says what became of photos to whoever does not look. */
+function tellOf(before, now) {
+  const known = new Map(before.map((photo) => [photo.id, photo.standing]));
+  for (const photo of now) {
+    const { id, name, standing, news } = photo;
+    if (!known.has(id) || known.get(id) === standing) continue;
+    if (standing === "done") {
+      announce(`${name} is done: ${counts(photo)}`);
+      navigator.vibrate?.([20, 60, 20]);
+    }
+    if (standing === "failed") {
+      announce(`${name} failed: ${news}`);
+      navigator.vibrate?.(200);
+    }
+  }
+}
+
+let [isAsking, isStale] = [false, false];
+
+/** One question at a time. */
+async function refresh() {
+  isStale = true;
+  if (isAsking) return;
+  isAsking = true;
+  while (isStale) {
+    isStale = false;
+    const failed = state.failure?.message;
+    try {
+      await ask();
+      if (failed) announce("The program answers again.");
+      outbox.send();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      state.failure = error;
+      if (failed !== error.message) announce(error.message);
+    }
+    show();
+    fetchPreviews();
+  }
+  isAsking = false;
+}
+
+// The photos' pictures.
+
+const previews = new Map();
+let isFetching = false;
+
+async function fetchPreviews() {
+  if (isFetching) return;
+  isFetching = true;
+  const wanted = () => state.file?.photos.find(({ id }) => !previews.has(id));
+  for (let photo = wanted(); photo; photo = wanted()) {
+    const scan = photo.id;
+    // One that has none is asked for once.
+    previews.set(scan, null);
+    try {
+      const picture = await program.blob("preview", { scan });
+      if (picture.size) previews.set(scan, URL.createObjectURL(picture));
+      showSoon();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      if (error.status === 0) {
+        previews.delete(scan);
+        break;
+      }
+    }
+  }
+  isFetching = false;
+}
+
+function forgetPreviews(before, now) {
+  const kept = new Set(now.map(({ id }) => id));
+  for (const { id } of before.filter((photo) => !kept.has(photo.id))) {
+    if (previews.get(id)) URL.revokeObjectURL(previews.get(id));
+    previews.delete(id);
+  }
+}
+
+const outbox = new Outbox(program, () => showSoon(), (item, scan) => {
+  previews.set(scan, item.url);
+  refresh();
+});
+
+// The camera.
+
+// The browser runs scripts of these addresses alone.
+const scripts = globalThis.trustedTypes?.createPolicy("scan", {
+  createScriptURL: (address) => {
+    if (address !== "/shrink.js") throw new TypeError(`${address} is no script of this page`);
+    return address;
+  },
+}) ?? { createScriptURL: (address) => address };
+
+const camera = new Camera(part("video"), () => showSoon());
+const darkroom = new Darkroom(scripts.createScriptURL("/shrink.js"));
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+let shots = 0;
+
+/** Never waits: the flash first, then the frame, and the rest beside the page. */
+function shoot() {
+  const { pauseEndsMilliseconds } = state.file ?? {};
+  if (camera.state !== "live" || pauseEndsMilliseconds > Date.now()) return;
+  part("flash").animate(
+    { opacity: still.matches ? [0.5, 0.5] : [1, 0] }, { duration: still.matches ? 120 : 180 });
+  navigator.vibrate?.(10);
+  shots += 1;
+  const name = `shelf ${new Date().toTimeString().slice(0, 8)} ${shots}.jpg`;
+  outbox.add(camera.frame().then((frame) => darkroom.develop(frame)), name);
+  part("photos").scrollLeft = part("photos").scrollWidth;
+}
+
+function take(files) {
+  const most = state.file?.mostPhotoBytes ?? Infinity;
+  for (const file of files) {
+    // The program refuses the rest. This one would break off while it is sent.
+    const isTooLarge = file.size > most;
+    outbox.add(isTooLarge ? { photo: file } : darkroom.look(file), file.name, isTooLarge
+      ? `${file.name} has ${bytes(file.size)}, more than ${bytes(most)}; make it smaller.` : null);
+  }
+}
+
+// Showing.
+
+const advice = {
+  gone: "Photos that you choose now are kept here, and saved as soon as it answers. "
+    + "Start it with: scan serve",
+  refused: "Start it with scan serve, and open the address that it prints.",
+};
+
+function notices() {
+  const { failure, file } = state;
+  if (!failure && !file?.isOffline) return [];
+  const text = failure ? failure.message
+    : "The scan service can't be reached. Photos wait, and are sent by themselves once it can.";
+  return [h("div", { class: "notice", "data-key": "notice" }, h("p", {}, h("strong", {}, text)),
+    failure && h("p", {}, advice[failure.code] ?? ""))];
+}
+
+/** What is where the camera's picture would be. */
+function finder() {
+  const words = {
+    unasked: ["scan needs the camera to see your books", "What it sees stays on this machine, until "
+      + "you take a photo. That is sent to the scan service, and deleted here once it is read."],
+    denied: ["The browser lets no page use the camera", "Allow it for this page in the browser's "
+      + "settings, and load the page again. Until then you can choose photos, or drop them here."],
+    none: ["There is no camera that works", "You can choose photos, or drop them here."],
+    starting: ["The camera starts", "Your browser may ask whether it may."],
+    resting: ["The camera rests", "It goes on when you look at this page."],
+  }[camera.state];
+  return h("div", { class: "finder", "data-key": "finder" },
+    h("h2", {}, words[0]), h("p", { class: "quiet" }, words[1]),
+    ["unasked", "none", "denied"].includes(camera.state) && h("p", { class: "row" },
+      h("button", { class: "primary", "data-act": "camera" },
+        camera.state === "unasked" ? "Continue" : "Try again")),
+    camera.state === "unasked" && h("p", { class: "quiet" }, "Or drop photos of your shelves here."));
+}
+
+function controls() {
+  const { pauseEndsMilliseconds, quota } = state.file ?? {};
+  const isPaused = pauseEndsMilliseconds > Date.now();
+  return [
+    h("div", { class: "side", "data-key": "choose" }, h("label", { class: "button" },
+      "Choose photos",
+      h("input", { id: "files", type: "file", accept: "image/jpeg,image/png", multiple: true }))),
+    camera.state === "live" && h("button", { class: "shutter", "data-key": "shutter",
+      "data-act": "shoot", "aria-disabled": isPaused && "true" },
+    h("span", { class: "hidden" }, isPaused ? "The scan service wants a pause; it goes on "
+      : "Take a photo"),
+    isPaused && h("span", { role: "timer" }, countdown(pauseEndsMilliseconds, "now"))),
+    h("div", { class: "side end", "data-key": "quota" },
+      isPaused && camera.state !== "live" && h("p", { role: "timer" },
+        "The scan service wants a pause. It goes on ", countdown(pauseEndsMilliseconds, "now"),
+        "."),
+      quota && h("p", {}, "Left today: ", h("strong", { class: "number" }, quota.left))),
+  ].filter(Boolean);
+}
+
+let isComing = false;
+
+/** In the next frame, once for all that has changed until then. */
+function showSoon() {
+  if (isComing) return;
+  isComing = true;
+  setTimeout(() => {
+    isComing = false;
+    show();
+  }, 16);
+}
+
+function show() {
+  const [current, { file, failure, isLive }] = [view(), state];
+  document.body.dataset.view = current;
+  const isLooking = current === "capture" && camera.state === "live";
+  document.body.classList.toggle("looking", isLooking);
+  const badge = { library: file?.books ? String(file.books) : null };
+  morph(part("views"), views.map(([name, title]) => h("li", {},
+    h("a", { class: "button", href: `#/${name}`, "aria-current": name === current && "page" },
+      title, badge[name] && h("span", { class: "tag number" }, badge[name])))));
+  const isOffline = Boolean(failure) || file?.isOffline;
+  morph(part("state"), isOffline ? [h("strong", { class: "offline" }, "OFFLINE")] : [
+    h("span", { class: isLive ? "beat on" : "beat", "aria-hidden": "true" }),
+    h("span", { class: "live" }, isLive ? "live" : "not live")]);
+  document.title = `${views.find(([name]) => name === current)[1]} – scan`;
+  morph(part("photos"), strip(file?.photos ?? [], outbox.items, previews));
+  // Above the shutter, and above the books.
+  if (current === "library") main.before(part("queue")); else main.after(part("queue"));
+  morph(main, [...notices(), ...content(current, file)]);
+  morph(part("controls"), current === "capture" && file ? controls() : []);
+  showSheet();
+  showToast();
+}
+
+// What is said at the foot of the page.
+
+let fading = 0;
+
+/** @param undo is offered beside it. */
+function say(text, undo = null) {
+  clearTimeout(fading);
+  state.toast = { text, undo };
+  announce(text);
+  const fade = () => {
+    // Not under somebody's hand.
+    if (part("toast").matches(":hover, :focus-within")) {
+      fading = setTimeout(fade, 2000);
+      return;
+    }
+    state.toast = null;
+    show();
+  };
+  fading = setTimeout(fade, 20_000);
+  show();
+}
+
+function showToast() {
+  const { toast } = state;
+  morph(part("toast"), toast ? [h("div", { class: "card row" },
+    h("p", { class: "value" }, toast.text),
+    toast.undo && h("button", { class: "primary", "data-act": "undo" }, "Undo"),
+    h("button", { "data-act": "quiet" }, "Dismiss"))] : []);
+}
+
+function content(current, file) {
+  if (!file) return state.failure ? [] : [h("p", { class: "quiet", "data-key": "first" }, "One moment…")];
+  if (current === "library") return library(state);
+  return camera.state === "live" ? [] : [finder()];
+}
+
+// What lies over the page: one photo, or one book.
+
+function opened() {
+  const { open, file } = state;
+  if (!open) return null;
+  if (open.isbn) return open.found && book(open.found, open);
+  if (open.item) {
+    const item = outbox.items.find(({ key }) => key === open.item);
+    return item && itemDetail(item);
+  }
+  const photo = file.photos.find(({ id }) => id === open.scan);
+  return photo && detail(photo, previews.get(photo.id));
+}
+
+function showSheet() {
+  const parts = opened();
+  if (!parts) {
+    // A book is asked for first.
+    if (!state.open?.isbn) state.open = null;
+    if (sheet.open) sheet.close();
+    return;
+  }
+  if (state.open.error) parts.splice(1, 0, h("p", { class: "notice bad", "data-key": "error" },
+    state.open.error));
+  morph(sheet, [h("div", { class: "stack", "data-key": state.open.isbn ?? "photo" }, parts)]);
+  if (!sheet.open) sheet.showModal();
+}
+
+async function open() {
+  // Of a program that was started again with another address.
+  if (/^#[0-9a-f]{64}$/.test(location.hash)) return location.reload();
+  state.open = null;
+  camera.want(view() === "capture");
+  show();
+  await refresh();
+  main.focus({ preventScroll: true });
+  return scrollTo(0, 0);
+}
+
+// Acting.
+
+const acts = {
+  camera() {
+    camera.start();
+  },
+  shoot,
+  photo({ scan }) {
+    state.open = { scan: Number(scan) };
+    show();
+  },
+  item({ item }) {
+    state.open = { item };
+    show();
+  },
+  close() {
+    sheet.close();
+  },
+  async retry({ scan }) {
+    await program.post("retry", { scan: Number(scan) });
+    return "The photo is tried again.";
+  },
+  async forget({ scan, name }) {
+    if (!await confirmed(`Remove “${name}”? The photo is deleted; books that it gave stay.`,
+      "Remove it")) return null;
+    await program.post("forget", { scan: Number(scan) });
+    sheet.close();
+    return `${name} is removed.`;
+  },
+  drop({ item }) {
+    const found = outbox.items.find(({ key }) => key === item);
+    if (found) outbox.drop(found);
+    sheet.close();
+  },
+  async book({ isbn }) {
+    const open = { isbn, found: null, isRaw: false, saved: null, error: null };
+    state.open = open;
+    await askOfBook(open);
+    show();
+  },
+  async right({ isbn }) {
+    await program.post("edit", { isbn });
+    return "The book needs no review any more.";
+  },
+  raw() {
+    state.open.isRaw = !state.open.isRaw;
+    show();
+  },
+  async delete({ isbn }) {
+    const { found } = state.open;
+    // Before there is news of it: it is nobody else's doing.
+    state.open = null;
+    sheet.close();
+    await program.post("delete", { isbn });
+    say(`“${found.book.title}” is deleted.`, found.book);
+    return null;
+  },
+  async undo() {
+    const { undo } = state.toast;
+    await program.post("restore", undo);
+    say(`“${undo.title}” is back.`);
+    return null;
+  },
+  quiet() {
+    state.toast = null;
+    show();
+    main.focus({ preventScroll: true });
+  },
+  async export() {
+    const table = URL.createObjectURL(await program.blob("export"));
+    h("a", { href: table, download: "books.csv" }).click();
+    URL.revokeObjectURL(table);
+    return "The books are in books.csv.";
+  },
+  review() {
+    state.asked.review = !state.asked.review;
+    return null;
+  },
+  more() {
+    state.asked.limit += 200;
+    return null;
+  },
+};
+
+document.addEventListener("click", async ({ target }) => {
+  const button = target.closest("[data-act]");
+  if (!button || button.ariaDisabled === "true") return;
+  // Not `disabled`, which would lose the focus.
+  button.ariaDisabled = "true";
+  try {
+    const said = await acts[button.dataset.act](button.dataset);
+    if (said) say(said);
+    if (said !== undefined) await refresh();
+  } catch (error) {
+    complain(error);
+  } finally {
+    button.ariaDisabled = null;
+  }
+});
+
+/** Shows what was not done, where the person looks. */
+function complain(error) {
+  if (!(error instanceof Refusal)) throw error;
+  if (sheet.open && state.open) {
+    state.open.error = error.message;
+    announce(error.message);
+    show();
+  } else {
+    say(error.message);
+  }
+}
+
+/** A field of a book is saved when it is left: others of the book stay whoever changes them. */
+async function save(input) {
+  const { open } = state;
+  const { field, isbn } = input.dataset;
+  try {
+    await program.post("edit", { isbn, [field]: input.value.trim() });
+    Object.assign(open, { saved: field, error: null });
+    announce("Saved.");
+    await refresh();
+  } catch (error) {
+    complain(error);
+  }
+}
+
+async function takeTable(file) {
+  try {
+    const { added, known } = await program.upload("import", {}, file);
+    say(`${several(added, "book")} added. ${several(known, "book")} were there, and stay.`);
+    await refresh();
+  } catch (error) {
+    complain(error);
+  }
+}
+
+sheet.addEventListener("close", () => {
+  state.open = null;
+  // Its opener may be gone by now, and with it the focus.
+  if (document.activeElement === document.body) main.focus({ preventScroll: true });
+});
+
+document.addEventListener("change", ({ target }) => {
+  if (target.id === "files") {
+    take([...target.files]);
+    target.value = "";
+  }
+  if (target.id === "table") {
+    takeTable(target.files[0]);
+    target.value = "";
+  }
+  if (target.dataset.field) save(target);
+  if (target.id === "order") {
+    state.asked.order = target.value;
+    refresh();
+  }
+});
+
+let typing = 0;
+document.addEventListener("input", ({ target }) => {
+  if (target.id !== "text") return;
+  clearTimeout(typing);
+  typing = setTimeout(() => {
+    state.asked.text = target.value.trim();
+    refresh();
+  }, 150);
+});
+
+document.addEventListener("submit", (event) => {
+  if (event.target.getAttribute("role") === "search") event.preventDefault();
+});
+
+// Photos may be dropped anywhere; without this the browser would leave the page for them.
+for (const name of ["dragenter", "dragover", "dragleave", "drop"]) {
+  document.addEventListener(name, (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    document.querySelector(".finder")?.classList.toggle("over",
+      name === "dragenter" || name === "dragover");
+    if (name === "drop") take([...event.dataTransfer.files]);
+  });
+}
+
+// Its own way would change the address, which says what is shown.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+
+// A camera that nobody looks through is off.
+document.addEventListener("visibilitychange", () => {
+  camera.want(!document.hidden && view() === "capture");
+});
+
+addEventListener("hashchange", open);
+setInterval(() => {
+  tick();
+  // What is done goes after a while, and a pause ends.
+  if (state.file?.photos.some((photo) => !isShown(photo)) || state.file?.pauseEndsMilliseconds) show();
+}, 1000);
+show();
+camera.want(!document.hidden && view() === "capture");
+program.follow(refresh, (isLive) => {
+  state.isLive = isLive;
+  show();
+});

@@ -1,0 +1,74 @@
+import Foundation
+import GRDB
+import Tern
+import TernJobs
+
+/// What the page shows of the photos, and how many books there are.
+struct StateDocument: Encodable, Sendable {
+  var photos: [Board.Scan]
+  /// Until when the service wants no requests.
+  var pauseEndsMilliseconds: Int64?
+  var quota: Board.Quota?
+  var isOffline: Bool
+  var mostPhotoBytes = ScanDatabase.mostPhotoBytes
+  var books, toReview: Int
+
+  /// For which a photo that is done is told of.
+  private static let farewell: TimeInterval = 10
+
+  init(_ jobs: JobQueue, isCut: Bool, in db: Database) throws {
+    let board = try Board(jobs, doneSince: Date(timeIntervalSinceNow: -Self.farewell), in: db)
+    photos = board.scans
+    pauseEndsMilliseconds =
+      board.gates.map { Int64($0.reopensAt.timeIntervalSince1970 * 1000) }.max()
+    quota = board.quota
+    isOffline = board.isOffline || isCut
+    books = try Book.fetchCount(db)
+    toReview = try Book.filter(literal: Book.toReview).fetchCount(db)
+  }
+}
+
+/// The books that the page asks for, in the order that it wants.
+struct BooksDocument: Encodable, Sendable {
+  var books: [Book]
+  /// Of which the first are here.
+  var count: Int
+
+  private static let orders = [
+    "added": "addedMilliseconds DESC, title", "title": "title COLLATE NOCASE",
+    "author": "author IS NULL, author COLLATE NOCASE, title", "sure": "confidence, title",
+  ]
+
+  /// - Parameter query: `text` has beginnings of words; `review` is there for books that need one.
+  init(_ query: [String: String], in db: Database) throws {
+    var request = Book.all()
+    if let text = query["text"], !text.isEmpty {
+      guard let words = Book.pattern(matching: text) else {
+        (books, count) = ([], 0)
+        return
+      }
+      let found: SQL = "isbn IN (SELECT isbn FROM bookText WHERE bookText MATCH \(words))"
+      request = request.filter(literal: found)
+    }
+    if query["review"] != nil { request = request.filter(literal: Book.toReview) }
+    count = try request.fetchCount(db)
+    let order = Self.orders[query["order"] ?? "added"] ?? "isbn"
+    let limit = min(max(Int(query["limit"] ?? "") ?? 200, 1), 10_000)
+    books = try request.order(sql: order + ", isbn").limit(limit).fetchAll(db)
+  }
+}
+
+/// One book, and the photos in which it was seen.
+struct BookDocument: Encodable, Sendable {
+  var book: Book
+  var photos: [String]
+
+  /// - Returns: `nil` where there is no such book.
+  init?(_ isbn: String, in db: Database) throws {
+    guard let book = try Book.fetchOne(db, key: isbn) else { return nil }
+    self.book = book
+    photos = try String.fetchAll(
+      db, sql: "SELECT name FROM find JOIN scan ON id = scan WHERE isbn = ? ORDER BY id",
+      arguments: [isbn])
+  }
+}
