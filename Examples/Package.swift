@@ -56,6 +56,11 @@ let package = Package(
     .target(
       name: "ExampleWork", dependencies: [tern, ternJobs, grdb], path: "Work", swiftSettings: strict
     ),
+    // The server of a page, the same files as Tern's own. Its sources are there with the server's
+    // trait alone.
+    .target(
+      name: "ExamplePages", dependencies: [hummingbird], path: "Pages",
+      swiftSettings: strict + [.define("Server")]),
     .target(
       name: "InterpreterKit", dependencies: ["ExampleService", hummingbird],
       path: "Interpreter/Kit", swiftSettings: strict),
@@ -69,9 +74,11 @@ let package = Package(
     .executableTarget(
       name: "translate",
       dependencies: [
-        "ExampleWork", "InterpreterKit", tern, ternJobs, ternNetwork, grdb, arguments,
+        "CTranslatePages", "ExamplePages", "ExampleWork", "InterpreterKit", tern, ternJobs,
+        ternNetwork, grdb, arguments,
       ],
-      path: "Translate", exclude: ["README.md"], swiftSettings: strict),
+      path: "Translate", exclude: ["README.md", "Page"], swiftSettings: strict),
+    .target(name: "CTranslatePages", path: "Translate/Page", exclude: ["kit", "site"]),
     .testTarget(
       name: "TranslateTests",
       dependencies: [

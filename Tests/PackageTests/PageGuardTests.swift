@@ -88,10 +88,15 @@ struct PageGuardTests {
     #expect(tokens.allSatisfy { $0.count == 64 && $0.allSatisfy(\.isHexDigit) })
   }
 
-  @Test func `a page has no markup of data, no inline code, and nothing from elsewhere`() throws {
-    let embedded =
-      try Repository.text("Sources/CTernPages/kit.c")
-      + Repository.text("Sources/CTernPages/inspect.c")
+  @Test(arguments: [
+    ("Sources/CTernPages", ["kit.c", "inspect.c"], 6),
+    // The kit's are reached by a link.
+    ("Examples/Translate/Page", ["pages.c"], 9),
+  ])
+  func `a page has no markup of data, no inline code, and nothing from elsewhere`(
+    _ folder: String, _ sources: [String], _ files: Int
+  ) throws {
+    let embedded = try sources.map { try Repository.text("\(folder)/\($0)") }.joined()
     let forbidden = [
       "html": ["<style", "style=", "onclick", "<script>", "//"],
       "css": ["@import", "url("],
@@ -99,15 +104,15 @@ struct PageGuardTests {
     ]
     var count = 0
     for (kind, words) in forbidden {
-      for path in Repository.files("Sources/CTernPages", withExtension: kind) {
+      for path in Repository.files(folder, withExtension: kind) {
         count += 1
         let text = try Repository.text(path)
         for word in words { #expect(!text.contains(word), "\(path) has \(word)") }
-        let name = path.dropFirst("Sources/CTernPages/".count)
+        let name = path.dropFirst(folder.count + 1)
         #expect(embedded.contains("#embed \"\(name)\""), "\(path) is not embedded")
       }
     }
-    #expect(count == 6)
+    #expect(count == files)
   }
 }
 #endif

@@ -1,0 +1,68 @@
+#include "CTranslatePages.h"
+
+// C23, and no compiler that we build with lacks it.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+static const unsigned char kit_css[] = {
+#embed "kit/kit.css"
+};
+static const unsigned char kit_js[] = {
+#embed "kit/kit.js"
+};
+static const unsigned char icon_svg[] = {
+#embed "kit/icon.svg"
+};
+static const unsigned char index_html[] = {
+#embed "site/index.html"
+};
+static const unsigned char translate_css[] = {
+#embed "site/translate.css"
+};
+static const unsigned char translate_js[] = {
+#embed "site/translate.js"
+};
+static const unsigned char history_js[] = {
+#embed "site/history.js"
+};
+static const unsigned char icons_js[] = {
+#embed "site/icons.js"
+};
+static const unsigned char languages_js[] = {
+#embed "site/languages.js"
+};
+static const unsigned char talk_js[] = {
+#embed "site/talk.js"
+};
+static const unsigned char voice_js[] = {
+#embed "site/voice.js"
+};
+static const unsigned char words_js[] = {
+#embed "site/words.js"
+};
+static const unsigned char words_en[] = {
+#embed "site/words.en.json"
+};
+
+#define HTML "text/html; charset=utf-8"
+#define CSS "text/css; charset=utf-8"
+#define MODULE "text/javascript; charset=utf-8"
+#define JSON "application/json"
+
+static const struct translate_page_file files[] = {
+    {"", HTML, index_html, sizeof index_html},
+    {"kit.css", CSS, kit_css, sizeof kit_css},
+    {"kit.js", MODULE, kit_js, sizeof kit_js},
+    {"icon.svg", "image/svg+xml", icon_svg, sizeof icon_svg},
+    {"translate.css", CSS, translate_css, sizeof translate_css},
+    {"translate.js", MODULE, translate_js, sizeof translate_js},
+    {"history.js", MODULE, history_js, sizeof history_js},
+    {"icons.js", MODULE, icons_js, sizeof icons_js},
+    {"languages.js", MODULE, languages_js, sizeof languages_js},
+    {"talk.js", MODULE, talk_js, sizeof talk_js},
+    {"voice.js", MODULE, voice_js, sizeof voice_js},
+    {"words.js", MODULE, words_js, sizeof words_js},
+    {"words.en.json", JSON, words_en, sizeof words_en},
+};
+
+const struct translate_page_file *translate_page_file(size_t index) {
+  return index < sizeof files / sizeof *files ? &files[index] : NULL;
+}
