@@ -1,4 +1,4 @@
-"""Drives `translate serve`: translate_page.py TRANSLATE INTERPRETER PICTURES."""
+"""Drives `translate serve`: translate_page.py TRANSLATE INTERPRETER TERN PICTURES [FLOW...]."""
 
 import contextlib
 import json
@@ -24,8 +24,8 @@ TEXT = "The house is big."
 class Rig:
     """A folder with a database, services, and pages on it. Of the system's programs only a few are there."""
 
-    def __init__(self, translate, interpreter, folder):
-        self.translate, self.folder = translate, pathlib.Path(folder)
+    def __init__(self, translate, interpreter, tern, folder):
+        self.translate, self.tern, self.folder = translate, tern, pathlib.Path(folder)
         self.gemini = Gemini()
         # What is spoken is written down. "Boom" breaks it.
         tools = self.folder / "tools"
@@ -37,7 +37,7 @@ class Rig:
         os.environ["PATH"] = f"{tools}:/usr/bin:/bin"
         self.interpreter = Process(interpreter, "--port", "0")
         self.interpreter.address = self.interpreter.line().removeprefix("interpreter: listening on ")
-        self.served = []
+        self.served, self.others = [], [self.interpreter]
 
     def file(self, name):
         return self.folder / f"{name}.sqlite"
@@ -47,10 +47,21 @@ class Rig:
                                 timeout=60)
         return result.stdout + result.stderr
 
-    def serve(self, name="a", port="0", service=None):
+    def sync(self):
+        """A server of Tern's, and the options with which a page syncs there."""
+        data, tokens = self.folder / "server", self.folder / "token"
+        token = subprocess.run([self.tern, "token", "create", "--space", "home", "--data", data], capture_output=True,
+                               text=True, timeout=30).stdout.strip()
+        tokens.write_text(token)
+        server = Process(self.tern, "serve", "--port", "0", "--data", str(data))
+        self.others.append(server)
+        address = next(word for word in server.line().split() if word.startswith("http"))
+        return ["--sync", address, "--token-file", str(tokens)]
+
+    def serve(self, name="a", port="0", service=None, options=()):
         if service:
             self.command(name, "settings", "service", service, "--model", "apertium")
-        process = Process(self.translate, "serve", "--no-open", "--port", port, "--data", str(self.file(name)))
+        process = Process(self.translate, "serve", "--no-open", "--port", port, "--data", str(self.file(name)), *options)
         self.served.append(process)
         line = process.line()
         while not line.startswith("translate: "):
@@ -69,7 +80,7 @@ class Rig:
             return database.execute(sql).fetchall()
 
     def end(self):
-        for process in self.served + [self.interpreter]:
+        for process in self.served + self.others:
             process.end(signal.SIGKILL)
 
 
@@ -233,7 +244,7 @@ def waits(browser, rig):
         limited = ask(page, "The cat.")
         limited.get_by_text("Too many requests").wait_for()
         clock = limited.locator("[data-until]")
-        clock.get_by_text("The service wants no requests for").wait_for()
+        clock.get_by_text("The service takes requests again").wait_for()
         before = clock.inner_text()
         browser.state(page, "limited", "desktop-light")
         eventually(lambda: clock.inner_text() != before, "the countdown stands still")
@@ -242,7 +253,7 @@ def waits(browser, rig):
         rig.misbehave("overloaded:1")
         failing = ask(page, "The tree.")
         failing.get_by_text("The service failed").wait_for()
-        failing.get_by_role("button", name="Try now").click()
+        failing.get_by_role("button", name="Try again").click()
         failing.get_by_text("El árbol.").wait_for()
         rig.misbehave("block-prompt:1")
         refused = ask(page, "The bird.")
@@ -481,6 +492,131 @@ def remembers(browser, rig):
         check_console(page)
 
 
+VOICES = """
+  const voices = ["Lucia", "Jorge"].map((name) => ({ name, voiceURI: name, lang: "es-ES" }));
+  window.spoken = [];
+  Object.defineProperty(window, "speechSynthesis", { value: {
+    getVoices: () => voices, cancel() {},
+    speak(one) {
+      spoken.push([one.voice.name, one.rate, one.text]);
+      one.dispatchEvent(Object.assign(new Event("boundary"), { charIndex: one.text.length / 2 }));
+      setTimeout(() => one.dispatchEvent(new Event("end")), 500);
+    },
+  } });
+  window.SpeechSynthesisUtterance = class extends EventTarget {
+    constructor(text) { super(); this.text = text; }
+  };
+"""
+
+
+def chooses(browser, rig):
+    """The settings, on two devices: what is chosen on one is so on the other, without a reload."""
+    options = rig.sync()
+    one = rig.serve("one", service=rig.gemini.address, options=options)
+    other = rig.serve("other", options=options)
+    with browser.page(one.address) as page, browser.page(other.address, "phone-light") as second:
+        page.add_init_script(VOICES)
+        page.reload()
+        for each in (page, second):
+            ready(each)
+            each.get_by_role("link", name="Settings").click()
+            each.get_by_role("heading", name="Display").wait_for()
+        page.get_by_text("up to date").wait_for()
+        for look, each in [("desktop-light", page), ("phone-light", second)]:
+            browser.state(each, "settings", look)
+        ground = "getComputedStyle(document.body.parentElement).backgroundColor"
+        light = second.evaluate(ground)
+        page.get_by_label("Theme").select_option("dark")
+        eventually(lambda: second.evaluate(ground) != light, "the other device stays light")
+        check(second.get_by_label("Theme").input_value() == "dark", "the other device shows another theme")
+        browser.state(second, "settings-dark", "phone-light")
+        page.get_by_label("Contrast").select_option("more")
+        page.get_by_label("Motion").select_option("less")
+        page.get_by_label("Text size").select_option("200")
+        eventually(lambda: second.evaluate("getComputedStyle(document.documentElement).fontSize") == "32px",
+                   "the other device's text stays small")
+        for each, look in [(page, "desktop-light"), (second, "phone-light")]:
+            browser.state(each, "settings-200", look)
+        moving = second.evaluate("document.getAnimations().length")
+        check(moving == 0, f"{moving} animations run where less motion is wanted")
+        page.get_by_label("Text size").select_option("100")
+        eventually(lambda: second.evaluate("getComputedStyle(document.documentElement).fontSize") == "16px", "still large")
+        second.get_by_role("switch", name="Answer offline by itself").click()
+        page.get_by_role("switch", name="Answer offline by itself", checked=True).wait_for()
+        second.get_by_role("button", name="Undo").first.click()
+        page.get_by_role("switch", name="Answer offline by itself", checked=False).wait_for()
+        page.get_by_role("button", name="To, by default").click()
+        page.locator("#language-search").fill("fr")
+        page.locator("[data-act=pick][data-code=fr]").first.click()
+        second.get_by_role("button", name="To, by default: French").wait_for()
+        # The service is each device's own.
+        check(rig.gemini.address not in second.locator("#set-service").input_value(), "the service is another device's")
+        second.locator("#set-service").fill("nowhere")
+        second.get_by_role("button", name="Save").click()
+        second.locator(".toast").get_by_text("can't be nowhere").wait_for()
+        # Speech: the voice of this browser, how fast, and by itself.
+        page.get_by_role("button", name="Undo").first.click()
+        page.get_by_role("button", name="To, by default: Spanish").wait_for()
+        page.get_by_label("Voice").select_option("Jorge")
+        page.get_by_label("Speech rate").select_option("1.5")
+        page.get_by_role("switch", name="Play answers by themselves").click()
+        page.get_by_role("switch", name="Play answers by themselves", checked=True).wait_for()
+        page.get_by_role("link", name="New").click()
+        ask(page, "Hello.", "<Hello.>")
+        page.get_by_role("progressbar", name="Playing").wait_for()
+        check(page.evaluate("spoken") == [["Jorge", 1.5, "<Hello.>"]], f"spoken: {page.evaluate('spoken')}")
+        page.get_by_role("progressbar", name="Playing").wait_for(state="detached")
+        # The same text is answered without asking, until that is forgotten.
+        asked = len(rig.gemini.asked)
+        ask(page, "Hello.", "<Hello.>")
+        check(len(rig.gemini.asked) == asked, "the same was asked again")
+        page.get_by_role("link", name="Settings").click()
+        page.get_by_role("button", name="Forget cached translations").click()
+        page.locator(".toast").get_by_text("forgotten").wait_for()
+        page.get_by_role("link", name="New").click()
+        ask(page, "Hello.", "<Hello.>")
+        check(len(rig.gemini.asked) == asked + 1, "nothing is forgotten")
+
+
+LONGER = """(words) => Object.fromEntries(Object.entries(words).map(([name, text]) => [name, `${text} ${text}`]))"""
+
+
+def speaks(browser, rig):
+    """Its own words in six languages, twice as long, and from right to left."""
+    server = rig.serve("speaks", service=rig.gemini.address)
+    titles = {"de": "Einstellungen", "es": "Ajustes", "fr": "Réglages", "ja": "設定", "zh": "设置"}
+    base = server.address.split("#")[0]
+    with browser.page(server.address, "phone-light") as page:
+        ready(page)
+        ask(page, TEXT, f"<{TEXT}>")
+        talk = page.url
+        for code, title in titles.items():
+            page.goto(f"{base}#/settings")
+            page.locator("#choose-language").select_option(code)
+            page.get_by_role("heading", name=title, level=2).wait_for()
+            check(page.evaluate("document.documentElement.lang") == code, f"the page is not said to be in {code}")
+            browser.state(page, f"settings-{code}", "phone-light")
+            page.goto(talk)
+            answer(page, f"<{TEXT}>").wait_for()
+            browser.state(page, f"talk-{code}", "phone-light")
+        page.goto(f"{base}#/settings")
+        page.locator("#choose-language").select_option("auto")
+        page.get_by_role("heading", name="Settings", level=2).wait_for()
+    for look in ("phone-light", "desktop-light"):
+        with browser.page("about:blank", look) as page:
+            page.route("**/words.en.json", lambda route: route.fulfill(
+                json=page.evaluate(LONGER, json.loads(route.fetch().text()))))
+            page.goto(server.address)
+            ready(page)
+            for name, address in [("talk", talk), ("settings", f"{base}#/settings"), ("history", f"{base}#/history")]:
+                page.goto(address)
+                page.locator("main .card").first.wait_for()
+                browser.state(page, f"{name}-longer", look)
+                page.evaluate("document.documentElement.dir = 'rtl'")
+                browser.state(page, f"{name}-right-to-left", look)
+                page.evaluate("document.documentElement.dir = 'ltr'")
+
+
 def looks(browser, rig):
     """A conversation in every look: pictures, and what axe-core finds."""
     server = rig.serve("looks", service=rig.gemini.address)
@@ -508,14 +644,14 @@ def looks(browser, rig):
             check_console(page)
 
 
-FLOWS = (asks, talks, waits, restarts, guards, keys, sheet, remembers, looks)
+FLOWS = (asks, talks, waits, restarts, guards, keys, sheet, remembers, chooses, speaks, looks)
 
 
-def main(translate, interpreter, pictures, *chosen):
+def main(translate, interpreter, tern, pictures, *chosen):
     began = time.monotonic()
     shutil.rmtree(pictures, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
-        rig = Rig(translate, interpreter, folder)
+        rig = Rig(translate, interpreter, tern, folder)
         try:
             with Browser(pictures, "--host-resolver-rules=MAP stranger.test 127.0.0.1") as browser:
                 for flow in FLOWS:

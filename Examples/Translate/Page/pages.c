@@ -29,6 +29,9 @@ static const unsigned char icons_js[] = {
 static const unsigned char languages_js[] = {
 #embed "site/languages.js"
 };
+static const unsigned char settings_js[] = {
+#embed "site/settings.js"
+};
 static const unsigned char talk_js[] = {
 #embed "site/talk.js"
 };
@@ -38,8 +41,23 @@ static const unsigned char voice_js[] = {
 static const unsigned char words_js[] = {
 #embed "site/words.js"
 };
+static const unsigned char words_de[] = {
+#embed "site/words.de.json"
+};
 static const unsigned char words_en[] = {
 #embed "site/words.en.json"
+};
+static const unsigned char words_es[] = {
+#embed "site/words.es.json"
+};
+static const unsigned char words_fr[] = {
+#embed "site/words.fr.json"
+};
+static const unsigned char words_ja[] = {
+#embed "site/words.ja.json"
+};
+static const unsigned char words_zh[] = {
+#embed "site/words.zh.json"
 };
 
 #define HTML "text/html; charset=utf-8"
@@ -57,10 +75,16 @@ static const struct translate_page_file files[] = {
     {"history.js", MODULE, history_js, sizeof history_js},
     {"icons.js", MODULE, icons_js, sizeof icons_js},
     {"languages.js", MODULE, languages_js, sizeof languages_js},
+    {"settings.js", MODULE, settings_js, sizeof settings_js},
     {"talk.js", MODULE, talk_js, sizeof talk_js},
     {"voice.js", MODULE, voice_js, sizeof voice_js},
     {"words.js", MODULE, words_js, sizeof words_js},
+    {"words.de.json", JSON, words_de, sizeof words_de},
     {"words.en.json", JSON, words_en, sizeof words_en},
+    {"words.es.json", JSON, words_es, sizeof words_es},
+    {"words.fr.json", JSON, words_fr, sizeof words_fr},
+    {"words.ja.json", JSON, words_ja, sizeof words_ja},
+    {"words.zh.json", JSON, words_zh, sizeof words_zh},
 };
 
 const struct translate_page_file *translate_page_file(size_t index) {

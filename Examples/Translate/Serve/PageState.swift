@@ -6,6 +6,8 @@ import Tern
 /// 1970, but those of entries.
 struct PageState: Encodable {
   let settings: [String: String]
+  /// What this device's own settings are unless chosen.
+  let standard: [String: String]
   /// Languages: the favorites, and those that were used last.
   let stars, recents: [String]
   let talk: Chat.Conversation?
@@ -51,6 +53,8 @@ struct PageState: Encodable {
     let settings = try Settings(in: db)
     self.settings = Dictionary(
       uniqueKeysWithValues: Setting.allCases.map { ($0.rawValue, settings[$0]) })
+    standard = Dictionary(
+      uniqueKeysWithValues: Setting.allCases.filter(\.isLocal).map { ($0.rawValue, $0.standard) })
     (stars, recents) = (try Language.starred(in: db), try Language.lastUsed(in: db))
     self.talk = try talk.flatMap {
       try Chat.Conversation.fetchOne(

@@ -33,8 +33,9 @@ function worksOffline(side, code, pair, { offline }) {
 
 // The sheet.
 
-export async function open(side, state, program) {
-  sheet = { side, search: "", back: document.activeElement };
+/** `target` is `default` where the choice is for the settings, and not for the next question. */
+export async function open(side, target, state, program) {
+  sheet = { side, target, search: "", back: document.activeElement };
   const dialog = h("dialog", { class: "sheet", "aria-labelledby": "sheet-title" });
   sheet.dialog = dialog;
   document.body.append(dialog);
@@ -77,12 +78,13 @@ export function refresh(state) {
   ]);
 }
 
-function parts({ now, pair }) {
-  const { side, search } = sheet;
+function parts({ now, pair: asked }) {
+  const { side, search, target } = sheet;
+  const pair = target === "default" ? now.settings : asked;
   const wanted = plain(search.trim());
   const known = new Map(list.map((item) => [item.code, item]));
   const rows = (items) => h("ul", { class: "languages" },
-    items.map((item) => row(item, side, pair, now)));
+    items.map((item) => row(item, side, target, pair, now)));
   const part = (key, title, items) => (items.length
     ? h("section", { "data-key": key, "aria-label": title }, h("h3", {}, title), rows(items)) : null);
   if (wanted) {
@@ -97,7 +99,7 @@ function parts({ now, pair }) {
   return [
     side === "from" && h("ul", { class: "languages", "data-key": "auto" }, h("li", {},
       h("button", { type: "button", "data-act": "pick", "data-side": side, "data-code": "auto",
-        "aria-current": pair.from === "auto" && "true" }, h("span", {}, t("auto"))))),
+        "data-target": target, "aria-current": pair.from === "auto" && "true" }, h("span", {}, t("auto"))))),
     part("stars", t("favoriteLanguages"), some(now.stars)),
     part("recents", t("recentLanguages"), some(now.recents)),
     names.map((name) => part(name, name, regions.get(name))),
@@ -105,13 +107,13 @@ function parts({ now, pair }) {
   ].flat().filter(Boolean);
 }
 
-function row(item, side, pair, now) {
+function row(item, side, target, pair, now) {
   const { code, name, native, flag } = item;
   const isStarred = now.stars.includes(code);
   const isOffline = now.offline.some((pair) => pair.includes(code));
   return h("li", { "data-key": code },
     h("button", { type: "button", "data-act": "pick", "data-side": side, "data-code": code,
-      "aria-current": pair[side] === code && "true" },
+      "data-target": target, "aria-current": pair[side] === code && "true" },
     h("span", { class: "flag", "aria-hidden": "true" }, flag),
     h("span", { class: "names" }, h("span", {}, name),
       native === name ? null : h("span", { class: "quiet value", lang: code }, native)),
@@ -131,7 +133,7 @@ const LONG = 500;
 export function watchLongPress(open) {
   let timer;
   let wasLong = false;
-  const sideOf = (event) => event.target.closest?.("[data-act=sheet]")?.dataset.side;
+  const sideOf = (event) => event.target.closest?.(".pair [data-act=sheet]")?.dataset.side;
   document.addEventListener("pointerdown", (event) => {
     wasLong = false;
     const side = sideOf(event);

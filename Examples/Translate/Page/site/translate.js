@@ -4,6 +4,7 @@ import { announce, confirmed, h, morph, Program, Refusal } from "/kit.js";
 import { icon } from "/icons.js";
 import * as history from "/history.js";
 import * as languages from "/languages.js";
+import * as settings from "/settings.js";
 import * as talk from "/talk.js";
 import { has, load, nameOf, number, t } from "/words.js";
 import * as voice from "/voice.js";
@@ -19,6 +20,8 @@ const state = {
   pair: null, turn: null, turns: sessionStorage.getItem("turns") === "on",
   pronunciations: {}, asked: new Set(), refusals: {},
   history: null, search: "", favorites: null,
+  // The conversation that `now` is about.
+  shown: null,
 };
 
 // The view is in the address, so that the browser's own way back works.
@@ -40,8 +43,9 @@ async function look() {
   if (await load(now.settings.language)) build();
   // Somebody may have gone elsewhere meanwhile.
   if (asked.talk !== place().talk) return;
+  settings.dress(now.settings);
   tell(state.now, now);
-  Object.assign(state, { now, failure: null });
+  Object.assign(state, { now, failure: null, shown: asked.talk });
   const turn = JSON.stringify(now.talk);
   if (!state.pair || turn !== state.turn) choosePair(now, turn);
 }
@@ -59,13 +63,17 @@ function choosePair(now, turn) {
 
 /** Says what came, to whoever does not look, and speaks what was asked here. */
 function tell(old, now) {
-  if (!old || old.talk?.id !== now.talk?.id) return;
-  const before = new Map(old.entries.map((entry) => [entry.id, entry.state]));
+  const isSame = old?.talk?.id === now.talk?.id;
+  const waited = new Set(isSame ? old?.entries.filter((one) => one.state === "waiting")
+    .map(({ id }) => id) : []);
   for (const entry of now.entries) {
-    if (entry.state === "waiting" || before.get(entry.id) !== "waiting") continue;
+    if (entry.state === "waiting") continue;
+    const isAsked = state.asked.delete(entry.id);
+    if (!isAsked && !waited.has(entry.id)) continue;
     const isDone = entry.state === "done";
     announce(isDone ? `${nameOf(entry.to)}: ${entry.translation}` : talk.problem(entry));
-    if (isDone && state.asked.delete(entry.id) && now.settings.speak === "on") acts.play(entry);
+    // Once it is shown.
+    if (isDone && isAsked && now.settings.speak === "on") setTimeout(() => acts.play(entry));
   }
 }
 
@@ -101,7 +109,7 @@ const refusal = (error) => (has(`refused.${error.code}`) ? t(`refused.${error.co
 // Showing.
 
 const views = [["talk", "new", "plus"], ["history", "history", "history"],
-  ["favorites", "favorites", "star"]];
+  ["favorites", "favorites", "star"], ["settings", "settings", "gears"]];
 
 function header() {
   const { view } = place();
@@ -144,7 +152,7 @@ function notices() {
 
 function content() {
   const { now, pair } = state;
-  if (!now) {
+  if (!now || (place().view === "talk" && state.shown !== place().talk)) {
     return [...notices(), state.failure ? null
       : h("p", { class: "quiet", "data-key": "first" }, t("opening"))].filter(Boolean);
   }
@@ -156,6 +164,10 @@ function content() {
   if (view === "favorites") {
     return [h("h2", { "data-key": "title" }, t("favorites")), ...notices(),
       ...state.favorites ? history.favorites(state.favorites) : []];
+  }
+  if (view === "settings") {
+    return [h("h2", { "data-key": "title" }, t("settings")), ...notices(),
+      ...settings.screen(now, voice.stored())];
   }
   return [languages.bar(pair, now), ...notices(), ...talk.screen(now, state, voice.playing())];
 }
@@ -169,6 +181,10 @@ function show() {
   document.title = `${t(title && title[0] !== "talk" ? title[1] : "title")} – translate`;
   languages.refresh(state);
   compose();
+  // What somebody chose in one is the browser's; what came from elsewhere is not in it yet.
+  for (const field of document.querySelectorAll("[data-choose]")) {
+    if (field !== document.activeElement) field.value = state.now.settings[field.dataset.choose];
+  }
   // What comes is followed, unless somebody reads further up.
   if (place().view === "talk" && isAtEnd) scrollTo(0, document.documentElement.scrollHeight);
 }
@@ -323,12 +339,33 @@ const acts = {
     const { rows } = await program.post("undo", {});
     toast(rows ? t("undone") : t("nothingToUndo"));
   },
+  async choose({ name, value }) {
+    await program.post("choose", { name, value });
+    // That is for the next conversation to begin with.
+    if (name === "from" || name === "to") sessionStorage.removeItem("pair");
+    toast(t("saved"), true);
+  },
+  async service() {
+    const field = (name) => part(`set-${name}`).value.trim();
+    await program.post("choose", { name: "service", value: field("service"), model: field("model") });
+    toast(t("saved"), true);
+  },
+  async standardService() {
+    const { service, model } = state.now.standard;
+    await program.post("choose", { name: "service", value: service, model });
+    toast(t("saved"), true);
+  },
+  async forget() {
+    await program.post("forget", {});
+    toast(t("forgotten"));
+  },
   dismiss,
-  sheet({ side }) { languages.open(side, state, program); },
+  sheet({ side, target }) { languages.open(side, target, state, program); },
   close(data, button) { button.closest("dialog").close(); },
   async star({ code, value }) { await program.post("star", { name: code, value }); },
-  pick({ side, code }) {
+  async pick({ side, code, target }) {
     document.querySelector("dialog[open]")?.close();
+    if (target === "default") return acts.choose({ name: side, value: code });
     const { from, to } = state.pair;
     const other = side === "from" ? to : from;
     // The other one's place is taken: they change sides.
@@ -378,6 +415,15 @@ document.addEventListener("input", ({ target }) => {
   }
 });
 
+document.addEventListener("change", ({ target }) => {
+  const { choose, chooseVoice } = target.dataset;
+  if (chooseVoice) voice.store(chooseVoice, target.value);
+  if (choose) {
+    acts.choose({ name: choose, value: target.value }).then(refresh,
+      (error) => toast(refusal(error)));
+  }
+});
+
 document.addEventListener("keydown", (event) => {
   if (event.target.id === "text" && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
@@ -409,6 +455,7 @@ addEventListener("hashchange", async () => {
 });
 
 setInterval(talk.tick, 1000);
+settings.dress(JSON.parse(localStorage.getItem("look") ?? "{}"));
 await load("auto");
 build();
 show();

@@ -5,9 +5,19 @@ let current = null;
 /** What is spoken now: a question's id, and how far, from 0 to 1, where that is known. */
 export const playing = () => current && { id: current.id, done: current.done };
 
+/** The browser's for a language. */
+export const voicesFor = (code) => (globalThis.speechSynthesis?.getVoices() ?? [])
+  .filter((voice) => voice.lang.split(/[-_]/)[0] === code);
+
+/** Which are chosen in this browser, by language. */
+export const stored = () => JSON.parse(localStorage.getItem("voices") ?? "{}");
+
+export const store = (code, voice) =>
+  localStorage.setItem("voices", JSON.stringify({ ...stored(), [code]: voice }));
+
 function voiceFor(code) {
-  const voices = globalThis.speechSynthesis?.getVoices() ?? [];
-  return voices.find((voice) => voice.lang.split(/[-_]/)[0] === code);
+  const voices = voicesFor(code);
+  return voices.find((voice) => voice.voiceURI === stored()[code]) ?? voices[0];
 }
 
 /** Begins to speak a translation, or stops it.
