@@ -58,7 +58,9 @@ class Rig:
         address = next(word for word in server.line().split() if word.startswith("http"))
         return ["--sync", address, "--token-file", str(tokens)]
 
-    def serve(self, name="a", port="0", service=None, options=()):
+    def serve(self, name="a", port="0", service=None, options=(), welcomed=True):
+        if welcomed and not self.file(name).exists():
+            self.command(name, "settings", "welcomed", "on")
         if service:
             self.command(name, "settings", "service", service, "--model", "apertium")
         process = Process(self.translate, "serve", "--no-open", "--port", port, "--data", str(self.file(name)), *options)
@@ -617,6 +619,70 @@ def speaks(browser, rig):
                 page.evaluate("document.documentElement.dir = 'ltr'")
 
 
+def welcomes(browser, rig):
+    """Who never asked anything is shown around, and can skip it."""
+    server = rig.serve("welcome", service=rig.gemini.address, welcomed=False)
+    with browser.page(server.address, "phone-light") as page:
+        for number, title in enumerate(["Say it in another language", "Let it listen", "Your languages",
+                                        "Good to know", "Ready"]):
+            page.get_by_role("heading", name=title).wait_for()
+            page.get_by_text(f"Step {number + 1} of 5").wait_for()
+            browser.state(page, f"welcome-{number + 1}", "phone-light")
+            if title == "Let it listen":
+                page.get_by_role("button", name="Allow the microphone").click()
+                page.get_by_text("The microphone is not allowed").wait_for()
+                browser.state(page, "no-microphone", "phone-light")
+            if title == "Your languages":
+                page.get_by_role("button", name="To, by default").click()
+                page.locator("#language-search").fill("fr")
+                page.locator("[data-act=pick][data-code=fr]").first.click()
+                page.get_by_role("button", name="To, by default: French").wait_for()
+            if title != "Ready":
+                check(page.get_by_role("button", name="Skip", exact=True).is_visible(), f"{title} can't be skipped")
+                page.get_by_role("button", name="Next").click()
+                eventually(lambda: page.evaluate("document.activeElement.id") == "welcome-title",
+                           "the next step has not the focus")
+        page.get_by_role("button", name="Start translating").click()
+        ready(page)
+        check("French" in page.locator(".pair").inner_text(), "the languages are not those that were chosen")
+        page.reload()
+        ready(page)
+        check(page.url.endswith("#/"), f"it is shown around again: {page.url}")
+    server = rig.serve("skipped", service=rig.gemini.address, welcomed=False)
+    with browser.page(server.address) as page:
+        page.get_by_role("button", name="Skip", exact=True).click()
+        ready(page)
+        check(rig.query("skipped", "SELECT value FROM setting WHERE name = 'welcomed'") == [("on",)], "it is not kept")
+
+
+def installs(browser, rig):
+    """It can be installed, and opens while the program does not run."""
+    server = rig.serve("installs", service=rig.gemini.address)
+    base = server.address.split("#")[0]
+    with browser.page(server.address) as page:
+        ready(page)
+        page.evaluate("navigator.serviceWorker.ready.then(() => 1)")
+        errors = page.context.new_cdp_session(page).send("Page.getInstallabilityErrors")["installabilityErrors"]
+        errors = [error for error in errors if error["errorId"] != "in-incognito"]
+        check(not errors, f"it can't be installed: {errors}")
+        kept = eventually(lambda: page.evaluate("caches.open('translate').then((kept) => kept.keys())"
+                                                ".then((keys) => keys.map(({ url }) => url))"), "nothing is kept")
+        served = {name for name in kept if "/api/" in name}
+        check(len(kept) == 22 and not served, f"the worker keeps {kept}")
+        ask(page, "Secret.", "<Secret.>")
+        server.end()
+        # As it is opened from the desktop: without the token, and with nobody there.
+        other = page.context.new_page()
+        other.goto(base)
+        other.get_by_text("The program that serves this page does not answer.").first.wait_for()
+        check("Secret" not in other.content(), "the browser kept what was asked")
+        browser.state(other, "shell", "desktop-light")
+        rig.serve("installs", server.port)
+        other.locator(".pair").wait_for()
+        other.get_by_role("link", name="History").click()
+        other.get_by_text("<Secret.>").wait_for()
+
+
 def looks(browser, rig):
     """A conversation in every look: pictures, and what axe-core finds."""
     server = rig.serve("looks", service=rig.gemini.address)
@@ -644,7 +710,7 @@ def looks(browser, rig):
             check_console(page)
 
 
-FLOWS = (asks, talks, waits, restarts, guards, keys, sheet, remembers, chooses, speaks, looks)
+FLOWS = (asks, talks, waits, restarts, guards, keys, sheet, remembers, chooses, speaks, welcomes, installs, looks)
 
 
 def main(translate, interpreter, tern, pictures, *chosen):

@@ -11,6 +11,18 @@ static const unsigned char kit_js[] = {
 static const unsigned char icon_svg[] = {
 #embed "kit/icon.svg"
 };
+static const unsigned char icon_192[] = {
+#embed "site/icon-192.png"
+};
+static const unsigned char icon_512[] = {
+#embed "site/icon-512.png"
+};
+static const unsigned char manifest[] = {
+#embed "site/app.webmanifest"
+};
+static const unsigned char worker_js[] = {
+#embed "site/worker.js"
+};
 static const unsigned char index_html[] = {
 #embed "site/index.html"
 };
@@ -37,6 +49,9 @@ static const unsigned char talk_js[] = {
 };
 static const unsigned char voice_js[] = {
 #embed "site/voice.js"
+};
+static const unsigned char welcome_js[] = {
+#embed "site/welcome.js"
 };
 static const unsigned char words_js[] = {
 #embed "site/words.js"
@@ -70,6 +85,10 @@ static const struct translate_page_file files[] = {
     {"kit.css", CSS, kit_css, sizeof kit_css},
     {"kit.js", MODULE, kit_js, sizeof kit_js},
     {"icon.svg", "image/svg+xml", icon_svg, sizeof icon_svg},
+    {"icon-192.png", "image/png", icon_192, sizeof icon_192},
+    {"icon-512.png", "image/png", icon_512, sizeof icon_512},
+    {"app.webmanifest", "application/manifest+json", manifest, sizeof manifest},
+    {"worker.js", MODULE, worker_js, sizeof worker_js},
     {"translate.css", CSS, translate_css, sizeof translate_css},
     {"translate.js", MODULE, translate_js, sizeof translate_js},
     {"history.js", MODULE, history_js, sizeof history_js},
@@ -78,6 +97,7 @@ static const struct translate_page_file files[] = {
     {"settings.js", MODULE, settings_js, sizeof settings_js},
     {"talk.js", MODULE, talk_js, sizeof talk_js},
     {"voice.js", MODULE, voice_js, sizeof voice_js},
+    {"welcome.js", MODULE, welcome_js, sizeof welcome_js},
     {"words.js", MODULE, words_js, sizeof words_js},
     {"words.de.json", JSON, words_de, sizeof words_de},
     {"words.en.json", JSON, words_en, sizeof words_en},

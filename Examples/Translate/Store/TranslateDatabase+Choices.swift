@@ -59,6 +59,12 @@ extension TranslateDatabase {
 
   /// - Parameter value: one that the setting accepts.
   func choose(_ setting: Setting, _ value: String, model: String? = nil) async throws {
+    // That somebody knows the page by now is nothing to take back.
+    if setting == .welcomed {
+      return try await pool.write { db in
+        try replica.writeWithoutUndo(in: db) { try Settings.set(setting, to: value, in: $0) }
+      }
+    }
     guard setting.isLocal else {
       return try await act { try Settings.set(setting, to: value, in: $0) }
     }

@@ -113,11 +113,15 @@ function failed(entry) {
 }
 
 /** For whoever helps: nothing of what was asked, and no key. */
-export const report = ({ problem: name, detail, from, to, askedAt }, { settings }) => [
-  `problem: ${name}`, detail && `detail: ${detail}`, `languages: ${from} ${to}`,
-  `service: ${settings.service}`, `model: ${settings.model}`,
-  `asked: ${new Date(askedAt / 1000).toISOString()}`,
-].filter(Boolean).join("\n");
+export function report({ id, problem: name, detail, from, to, askedAt }, { settings, waits, lines }) {
+  const line = lines.find((item) => item.service === waits[id]);
+  return [
+    `problem: ${name ?? line?.state}`, detail && `detail: ${detail}`,
+    line?.reason && `detail: ${line.reason}`, `languages: ${from} ${to}`,
+    `service: ${waits[id] ?? settings.service}`, `model: ${settings.model}`,
+    `asked: ${new Date(askedAt / 1000).toISOString()}`,
+  ].filter(Boolean).join("\n");
+}
 
 function waiting(entry, now) {
   const { id, from, to } = entry;
@@ -140,10 +144,15 @@ function waiting(entry, now) {
     line.until && h("p", { class: "number" }, countdown(line)),
     line.reason && h("p", { class: "value" }, line.reason),
     h("p", { class: "quiet" }, t("savedForLater")),
+    line.state === "unreachable" && !canOffline && now.offline.length > 0 && h("p", { class: "quiet" },
+      t("offlineLanguages", now.offline.map((pair) => pair.map(nameOf).join(" → ")).join(", "))),
     h("div", { class: "row" },
       line.state !== "limited" && button("again", id, t("tryNow"), null, { class: "primary" }),
       canOffline && button("offline", id, t("useOffline"), "down"),
       h("a", { class: "button", href: "#/history" }, t("history")),
+      line.state === "retrying" && [
+        h("a", { class: "button", href: "#/settings" }, t("otherService")),
+        button("details", id, t("report"), "copy")],
       button("remove", id, t("cancel"), null, { class: "danger" })));
 }
 

@@ -8,6 +8,7 @@ import * as settings from "/settings.js";
 import * as talk from "/talk.js";
 import { has, load, nameOf, number, t } from "/words.js";
 import * as voice from "/voice.js";
+import * as welcome from "/welcome.js";
 
 // The program keeps its token, and so does the browser: a page that is opened later is let in.
 const program = new Program(localStorage);
@@ -20,8 +21,8 @@ const state = {
   pair: null, turn: null, turns: sessionStorage.getItem("turns") === "on",
   pronunciations: {}, asked: new Set(), refusals: {},
   history: null, search: "", favorites: null,
-  // The conversation that `now` is about.
-  shown: null,
+  // The conversation that `now` is about, and the step of the introduction.
+  shown: null, step: 0, microphone: "",
 };
 
 // The view is in the address, so that the browser's own way back works.
@@ -44,6 +45,10 @@ async function look() {
   // Somebody may have gone elsewhere meanwhile.
   if (asked.talk !== place().talk) return;
   settings.dress(now.settings);
+  // Who never asked anything here is shown around, once.
+  if (!state.now && now.settings.welcomed === "off" && !now.recents.length && !asked.talk) {
+    location.hash = "#/welcome";
+  }
   tell(state.now, now);
   Object.assign(state, { now, failure: null, shown: asked.talk });
   const turn = JSON.stringify(now.talk);
@@ -165,6 +170,7 @@ function content() {
     return [h("h2", { "data-key": "title" }, t("favorites")), ...notices(),
       ...state.favorites ? history.favorites(state.favorites) : []];
   }
+  if (view === "welcome") return [...notices(), ...welcome.screen(state.step, now, state.microphone)];
   if (view === "settings") {
     return [h("h2", { "data-key": "title" }, t("settings")), ...notices(),
       ...settings.screen(now, voice.stored())];
@@ -355,6 +361,26 @@ const acts = {
     await program.post("choose", { name: "service", value: service, model });
     toast(t("saved"), true);
   },
+  step({ number: wanted }) {
+    state.step = Number(wanted);
+    show();
+    part("welcome-title").focus();
+  },
+  async welcomed() {
+    await program.post("choose", { name: "welcomed", value: "on" });
+    state.step = 0;
+    location.hash = "#/";
+  },
+  async allowMicrophone() {
+    try {
+      const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+      for (const track of stream.getTracks()) track.stop();
+      state.microphone = t("microphoneAllowed");
+    } catch {
+      state.microphone = t("microphoneDenied");
+    }
+    show();
+  },
   async forget() {
     await program.post("forget", {});
     toast(t("forgotten"));
@@ -435,6 +461,11 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("submit", (event) => {
   if (event.target.method !== "dialog") event.preventDefault();
 });
+
+// The page opens while the program does not run. Where a browser has no workers, it does not.
+const trusted = globalThis.trustedTypes?.createPolicy("worker", { createScriptURL: (url) => url });
+navigator.serviceWorker?.register(trusted ? trusted.createScriptURL("/worker.js") : "/worker.js")
+  .catch(() => {});
 
 // Its own way would change the address, which says what is shown.
 part("skip").addEventListener("click", (event) => {
