@@ -74,9 +74,11 @@ let package = Package(
     .executableTarget(
       name: "translate",
       dependencies: [
-        "ExampleWork", "InterpreterKit", tern, ternJobs, ternNetwork, grdb, arguments,
+        "CTranslatePages", "ExamplePages", "ExampleWork", "InterpreterKit", tern, ternJobs,
+        ternNetwork, grdb, arguments,
       ],
-      path: "Translate", exclude: ["README.md"], swiftSettings: strict),
+      path: "Translate", exclude: ["README.md", "Page"], swiftSettings: strict),
+    .target(name: "CTranslatePages", path: "Translate/Page", exclude: ["kit", "site"]),
     .testTarget(
       name: "TranslateTests",
       dependencies: [

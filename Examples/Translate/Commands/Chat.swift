@@ -52,7 +52,8 @@ struct Chat: AsyncParsableCommand {
     _ begun: Conversation, _ watch: Watch, _ database: TranslateDatabase, _ settings: Settings
   ) async throws {
     var talk = begun
-    let swaps = !noSwap && settings[.swap] == "on"
+    // A page's conversation can begin in a language that is to be found.
+    let swaps = !noSwap && settings[.swap] == "on" && talk.near != "auto"
     if json { try sayJSON(Begun(talk)) } else { say(talk.line) }
     var (input, number, isWhole, failed) = (StandardInput(), 0, true, 0)
     var saved: [String] = []
@@ -122,17 +123,10 @@ struct Chat: AsyncParsableCommand {
     return found
   }
 
-  private static let speaker = (ProcessInfo.processInfo.environment["PATH"] ?? "")
-    .split(separator: ":").map { "\($0)/espeak-ng" }
-    .first { FileManager.default.isExecutableFile(atPath: $0) }
-
   /// Where espeak-ng is not installed, nothing is heard.
   private func voice(_ id: String, _ language: String, _ database: TranslateDatabase) async throws {
-    guard let text = try await database.pool.read({ try Entry.find(id, in: $0) })?.translation,
-      let spoken = Self.speaker.flatMap({ try? Spawned($0, ["-v", language, "--", text]) })
+    guard let text = try await database.pool.read({ try Entry.find(id, in: $0) })?.translation
     else { return }
-    close(spoken.output)
-    var status: CInt = 0
-    while waitpid(spoken.id, &status, 0) < 0, errno == EINTR {}
+    await Speaker().speak(text, in: language)
   }
 }

@@ -9,6 +9,9 @@ import Tern
 enum Offline {
   private static let pairs = ApertiumPair.installed()
 
+  /// Each from which into which language.
+  static var all: [[String]] { pairs.map { [$0.source, $0.target] } }
+
   static func has(from source: String, to target: String) -> Bool {
     pairs.contains { ($0.source == source || source == "auto") && $0.target == target }
   }
@@ -81,12 +84,7 @@ struct SettingsCommand: AsyncParsableCommand {
         guard chosen.accepts(value) else {
           throw Refusal(Word.badSetting.text(chosen.rawValue, value))
         }
-        if chosen.isLocal {
-          let values = [chosen: value].merging(model.map { [.model: $0] } ?? [:]) { $1 }
-          try await database.pool.write { try database.set(own: values, in: $0) }
-        } else {
-          try await database.act { try Settings.set(chosen, to: value, in: $0) }
-        }
+        try await database.choose(chosen, value, model: model)
         guard listing.json else { return }
       }
       let shown = chosen.map { [$0] } ?? Setting.allCases

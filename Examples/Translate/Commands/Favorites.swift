@@ -28,28 +28,19 @@ struct Favorites: AsyncParsableCommand {
 
   func run() async throws {
     try await listing.file.use { database, _ in
-      if let id { try await remove ? self.remove(id, database) : add(id, database) }
+      if let id {
+        if remove {
+          try await self.remove(id, database)
+        } else if try await !database.keep(id) {
+          throw Refusal(Word.noPhrase.text(id))
+        }
+      }
       let kept = try await database.pool.read { db in
         try Favorite.fetchAll(
           db, sql: "SELECT * FROM favorite ORDER BY addedAt, text, source, target LIMIT ?",
           arguments: [all ? -1 : 5])
       }
       for one in kept { listing.json ? try sayJSON(one) : say(one.line) }
-    }
-  }
-
-  private func add(_ id: String, _ database: TranslateDatabase) async throws {
-    let entry = try await database.pool.read { try Entry.find(id, in: $0) }
-    guard let entry, let translation = entry.translation else {
-      throw Refusal(Word.noPhrase.text(id))
-    }
-    try await database.act { db in
-      try db.execute(
-        sql: "INSERT OR IGNORE INTO favorite VALUES (?, ?, ?, ?, ?)",
-        arguments: [
-          entry.found ?? entry.from, entry.to, entry.text, translation,
-          Int64(Date().timeIntervalSince1970 * 1_000_000),
-        ])
     }
   }
 
@@ -72,10 +63,6 @@ struct Favorites: AsyncParsableCommand {
       let pairs = found.map { "\($0.source)→\($0.target)" }.joined(separator: ", ")
       throw Refusal(Word.manyFavorites.text(pairs))
     }
-    try await database.act { db in
-      try db.execute(
-        sql: "DELETE FROM favorite WHERE source = ? AND target = ? AND text = ?",
-        arguments: [one.source, one.target, one.text])
-    }
+    try await database.letGo(one.text, from: one.source, to: one.target)
   }
 }

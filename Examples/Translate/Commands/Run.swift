@@ -38,17 +38,14 @@ struct Run: AsyncParsableCommand {
   }
 
   @OptionGroup var file: DataFile
-  @Option(help: ArgumentHelp(Word.syncHelp.text)) var sync: String?
-  @Option(help: ArgumentHelp(Word.spaceHelp.text)) var space = "home"
-  @Option(help: ArgumentHelp(Word.tokenHelp.text)) var tokenFile: String?
-  @Option(help: .hidden) var token: String?
+  @OptionGroup var remote: SyncOptions
   @Flag(help: ArgumentHelp(Word.onceHelp.text)) var once = false
   @Flag(help: ArgumentHelp(Word.retryHelp.text)) var retry = false
   @Flag(help: ArgumentHelp(Word.jsonHelp.text)) var json = false
 
   func run() async throws {
     try await file.use { database, settings in
-      let engine = try sync.map { try syncEngine(database, $0) }
+      let engine = try remote.engine(database)
       if retry { try await database.retry() }
       try await database.pool.write { try database.goOn(in: $0) }
       try await OwnInterpreter.serving(settings[.service]) { own in
@@ -86,7 +83,7 @@ struct Run: AsyncParsableCommand {
       tasks.addTask { try await translator.worker.run(standby: true) }
       if let engine {
         tasks.addTask { await engine.run() }
-        tasks.addTask { await tell(engine.status) }
+        tasks.addTask { await SyncOptions.tell(engine.status) }
       }
       // The first that ends, ends all: a signal or an error.
       let first = await tasks.nextResult()
@@ -107,22 +104,6 @@ struct Run: AsyncParsableCommand {
       } catch let error as JobQueueError where error.code == .workerRunning {
         // Another program on the file does the work.
       }
-    }
-  }
-
-  private func syncEngine(_ database: TranslateDatabase, _ address: String) throws -> SyncEngine {
-    guard let url = ServiceAddress.url(address),
-      let token = try ServerToken.find(token, file: tokenFile)
-    else { throw Refusal(Word.syncNeeds.text) }
-    return SyncEngine(database.replica, remote: HTTPRemote(url, space: space, token: { token }))
-  }
-
-  /// Says why nothing syncs, each time that it is another reason.
-  private func tell(_ status: SyncStatus) async {
-    var last: RemoteError.Code?
-    for await now in status.updates where now.lastError?.code != last {
-      last = now.lastError?.code
-      if let error = now.lastError { complain(Word.noSync.text(error).shown()) }
     }
   }
 

@@ -18,7 +18,8 @@ struct TranslateCommand: AsyncParsableCommand {
       discussion: Word.exits.text,
       subcommands: [
         Ask.self, Chat.self, History.self, Search.self, Favorites.self, Languages.self,
-        SettingsCommand.self, Status.self, Run.self, Undo.self,
+        SettingsCommand.self, Status.self, Run.self, Serve.self,
+        Undo.self,
       ], defaultSubcommand: Ask.self)
   }
 

@@ -32,6 +32,33 @@ struct Language: Sendable {
       || name.lowercased().contains(wanted)
   }
 
+  /// How many can be among the favorites.
+  static let mostStarred = 5
+
+  /// The favorites, in the order in which they were chosen. Two devices may have chosen more.
+  static func starred(in db: Database) throws -> [String] {
+    let codes = try String.fetchAll(
+      db,
+      sql: """
+        SELECT substr(name, 6) FROM setting WHERE name LIKE 'star.%' AND value <> ''
+        ORDER BY CAST(value AS INTEGER), name
+        """)
+    return Array(codes.filter(isKnown).prefix(mostStarred))
+  }
+
+  /// A row for each, as of the settings, so that two devices' choices are both kept.
+  static func star(_ code: String, _ isStarred: Bool, in db: Database) throws {
+    let name = "star.\(code)"
+    guard isStarred else {
+      return try db.execute(sql: "DELETE FROM setting WHERE name = ?", arguments: [name])
+    }
+    try db.execute(
+      sql: """
+        INSERT OR IGNORE INTO setting SELECT ?, 1 + coalesce(max(CAST(value AS INTEGER)), 0)
+        FROM setting WHERE name LIKE 'star.%'
+        """, arguments: [name])
+  }
+
   /// The five that were used last, the latest first; a code that is none is none of them.
   static func lastUsed(in db: Database) throws -> [String] {
     let codes = try String.fetchAll(

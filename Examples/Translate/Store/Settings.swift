@@ -13,8 +13,14 @@ enum Setting: String, CaseIterable {
   /// questions are answered with what is installed here when the service can't be reached: `on` or
   /// `off`.
   case swap, speak, offline
-  /// Of the program's own words: a code, or `auto` for the system's.
+  /// Of the program's own words: a code, or `auto` for the system's. The page has more than the
+  /// terminal.
   case language
+  /// How the page looks and speaks: `auto`, `light` or `dark`; the size of its text in per cent;
+  /// `auto` or `more` contrast; `auto` or `less` motion; the speed of speech, of which 1 is as usual.
+  case theme, size, contrast, motion, rate
+  /// Whether the page's introduction was read or skipped, on any device: `on` or `off`.
+  case welcomed
 
   var standard: String {
     switch self {
@@ -24,7 +30,10 @@ enum Setting: String, CaseIterable {
     case .model: "apertium"
     case .swap: "on"
     case .speak, .offline: "off"
-    case .language: "auto"
+    case .language, .theme, .contrast, .motion: "auto"
+    case .size: "100"
+    case .rate: "1"
+    case .welcomed: "off"
     }
   }
 
@@ -38,8 +47,13 @@ enum Setting: String, CaseIterable {
     case .to: Language.isKnown(value)
     case .service: ServiceAddress.url(value) != nil
     case .model: !value.isEmpty
-    case .swap, .speak, .offline: ["on", "off"].contains(value)
-    case .language: value == "auto" || Words.languages.keys.contains(value)
+    case .swap, .speak, .offline, .welcomed: ["on", "off"].contains(value)
+    case .language: value == "auto" || Words.ofPage.contains(value)
+    case .theme: ["auto", "light", "dark"].contains(value)
+    case .size: ["100", "125", "150", "200"].contains(value)
+    case .contrast: ["auto", "more"].contains(value)
+    case .motion: ["auto", "less"].contains(value)
+    case .rate: ["0.5", "0.75", "1", "1.25", "1.5", "2"].contains(value)
     }
   }
 }

@@ -121,23 +121,31 @@ extension TranslateDatabase {
 
   /// Puts every question that ended here without a translation in line again, in the order asked, for
   /// the service and the model that it named. Those of other devices are theirs to ask again.
-  func retry() async throws {
+  ///
+  /// - Parameter id: of the only question that is meant.
+  /// - Returns: whether there was one.
+  @discardableResult
+  func retry(only id: String? = nil) async throws -> Bool {
     try await forgetOthersFailures()
-    try await pool.write { db in
+    return try await pool.write { db in
       try db.execute(
         sql: """
           INSERT OR IGNORE INTO waiting (phrase, service, model)
           SELECT failed.phrase, failed.service, failed.model FROM failed
           JOIN answer ON answer.phrase = failed.phrase JOIN phrase ON id = failed.phrase
-          WHERE problem IS NOT NULL ORDER BY askedAt
-          """)
+          WHERE problem IS NOT NULL AND id = coalesce(?, id) ORDER BY askedAt
+          """, arguments: [id])
+      let count = db.changesCount
       try replica.writeWithoutUndo(in: db) { db in
         try db.execute(
           sql: """
-            DELETE FROM answer WHERE problem IS NOT NULL AND phrase IN (SELECT phrase FROM failed)
-            """)
+            DELETE FROM answer WHERE problem IS NOT NULL
+              AND phrase IN (SELECT phrase FROM failed WHERE phrase = coalesce(?, phrase))
+            """, arguments: [id])
       }
-      try db.execute(sql: "DELETE FROM failed")
+      try db.execute(
+        sql: "DELETE FROM failed WHERE phrase = coalesce(?, phrase)", arguments: [id])
+      return count > 0
     }
   }
 

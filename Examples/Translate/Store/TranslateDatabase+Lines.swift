@@ -24,6 +24,14 @@ extension TranslateDatabase {
       sql: "UPDATE waiting SET job = ? WHERE phrase = ?", arguments: [id.rawValue, phrase])
   }
 
+  /// Asks a service at once that can't be reached, or was to be asked again later.
+  func beginAnew(with service: String, in db: Database) throws {
+    for job in try underWay(in: db) where job.service == service {
+      try jobs.cancel(job.id, in: db)
+    }
+    try goOn(with: service, in: db)
+  }
+
   /// ``goOn(with:in:)`` for all services.
   func goOn(in db: Database) throws {
     let services = try String.fetchAll(

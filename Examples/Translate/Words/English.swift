@@ -155,6 +155,24 @@ extension Words {
     .offlineUnknown: "Apertium here knows no language with these words to translate into {}.",
     .offlineLong: "Apertium takes no text of more than {} bytes; ask in smaller parts.",
     .offlineBroken: "Apertium on this machine fails: {}",
+    .serveAbstract: "Show a page on this machine, and finish what waits meanwhile.",
+    .portHelp: "The page's port; 0 for a free one.",
+    .noOpenHelp: "Print the page's address alone, and open no browser.",
+    .badPort: "--port is a number from 0 to 65535, and not {}.",
+    .noPort: """
+    The page can't be at port {} of 127.0.0.1: {}. Another `translate serve` may be there; name \
+    another --port, or 0 for a free one.
+    """,
+    .noPageToken: """
+    The token of the page can't be kept in {}: {}. Free space there, or make the folder one that \
+    you may write to.
+    """,
+    .misread: "The page and the program do not understand each other; load the page again.",
+    .zeroText: "The text holds a zero byte; take it out.",
+    .othersQuestion: "This was asked on another device, which can ask it again.",
+    .manyStars: "{} languages are the most favorites; take one out first.",
+    .noSpeaker: "This browser has no voice for it, and espeak-ng is not installed.",
+    .speakerFails: "espeak-ng could not speak here.",
     .parserUsage: "Usage: {}",
     .parserUsageTitle: "USAGE: {}",
     .parserOverview: "OVERVIEW: {}",

@@ -155,6 +155,24 @@ extension Words {
     .offlineUnknown: "Apertium no conoce aquí ningún idioma con estas palabras que traducir a {}.",
     .offlineLong: "Apertium no admite textos de más de {} bytes; pregunte por partes.",
     .offlineBroken: "Apertium falla en este equipo: {}",
+    .serveAbstract: "Mostrar una página en este equipo, y terminar entretanto lo que espera.",
+    .portHelp: "El puerto de la página; 0 para uno libre.",
+    .noOpenHelp: "Solo mostrar la dirección de la página, sin abrir el navegador.",
+    .badPort: "--port es un número de 0 a 65535, y no {}.",
+    .noPort: """
+    La página no puede estar en el puerto {} de 127.0.0.1: {}. Quizá haya allí otro `translate \
+    serve`; indique otro --port, o 0 para uno libre.
+    """,
+    .noPageToken: """
+    La clave de la página no se puede guardar en {}: {}. Libere espacio allí, o permita escribir en \
+    la carpeta.
+    """,
+    .misread: "La página y el programa no se entienden; cargue la página de nuevo.",
+    .zeroText: "El texto contiene un byte cero; quítelo.",
+    .othersQuestion: "Esto se preguntó en otro dispositivo, que puede repetirlo.",
+    .manyStars: "Caben {} idiomas favoritos; quite antes uno.",
+    .noSpeaker: "Este navegador no tiene voz para ello, y espeak-ng no está instalado.",
+    .speakerFails: "espeak-ng no pudo hablar aquí.",
     .parserUsage: "Uso: {}",
     .parserUsageTitle: "USO: {}",
     .parserOverview: "RESUMEN: {}",

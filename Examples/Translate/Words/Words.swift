@@ -6,6 +6,9 @@ import Synchronization
 enum Words {
   static let languages: [String: [Word: String]] = ["en": english, "es": spanish]
 
+  /// Those of the page, where each is a file of its own.
+  static let ofPage = ["de", "en", "es", "fr", "ja", "zh"]
+
   private static let chosen = Mutex<String?>(nil)
 
   /// What a person chose; otherwise the system's, by the locale of messages, and English where that

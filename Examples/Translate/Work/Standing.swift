@@ -96,12 +96,16 @@ struct Standing: Hashable, Sendable {
 }
 
 extension Standing.Cause {
-  func seconds(now: Date) -> Int? {
+  /// When it is asked again.
+  var until: Date? {
     switch self {
     case .nothing, .unreachable: nil
-    case .limited(let date), .retry(let date, _):
-      max(0, Int(date.timeIntervalSince(now).rounded(.up)))
+    case .limited(let date), .retry(let date, _): date
     }
+  }
+
+  func seconds(now: Date) -> Int? {
+    until.map { max(0, Int($0.timeIntervalSince(now).rounded(.up))) }
   }
 
   func text(now: Date) -> String? {
@@ -114,7 +118,7 @@ extension Standing.Cause {
     }
   }
 
-  fileprivate var named: (state: String, reason: String?) {
+  var named: (state: String, reason: String?) {
     switch self {
     case .nothing: ("asking", nil)
     case .unreachable(let reason): ("unreachable", reason)

@@ -145,40 +145,9 @@ struct Watch: Sendable {
   private func answerOffline(_ ids: ArraySlice<String>) async throws {
     let apertium = Apertium()
     for id in ids {
-      guard let entry = try await database.pool.read({ try Entry.find(id, in: $0) }),
-        entry.state == "waiting"
-      else { continue }
-      var answer: Answer
-      do {
-        let result = try await apertium.translate(
-          entry.text, from: entry.from == "auto" ? nil : entry.from, to: entry.to)
-        answer = Answer(
-          text: result.text, source: result.source, engine: result.engine,
-          confidence: result.confidence)
-      } catch let error as ApertiumError {
-        // It goes on waiting for the service.
-        complain(Self.sentence(error, entry).shown())
-        continue
+      if let refusal = try await database.answerOffline(id, with: apertium) {
+        complain(refusal.shown())
       }
-      answer.isOffline = true
-      let made = answer
-      try await database.pool.write { db in
-        try database.settle(id, made, model: nil, in: db)
-        for job in try database.underWay(in: db) where job.service == service {
-          try database.jobs.cancel(job.id, in: db)
-        }
-        try database.goOn(with: service, in: db)
-      }
-    }
-  }
-
-  /// Apertium's own words are the interpreter's, which are English.
-  private static func sentence(_ error: ApertiumError, _ entry: Entry) -> String {
-    switch error.code {
-    case .noPair: Word.offlineNoPair.text(entry.from, entry.to)
-    case .unknownLanguage: Word.offlineUnknown.text(entry.to)
-    case .textTooLong: Word.offlineLong.text(Apertium.longestText)
-    case .broken: Word.offlineBroken.text(error)
     }
   }
 }

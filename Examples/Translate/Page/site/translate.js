@@ -1,0 +1,496 @@
+// The page of `translate serve`: asks the program, shows its answers, and follows what changes.
+
+import { announce, confirmed, h, morph, Program, Refusal } from "/kit.js";
+import { icon } from "/icons.js";
+import * as history from "/history.js";
+import * as languages from "/languages.js";
+import * as settings from "/settings.js";
+import * as talk from "/talk.js";
+import { has, load, nameOf, number, t } from "/words.js";
+import * as voice from "/voice.js";
+import * as welcome from "/welcome.js";
+
+// The program keeps its token, and so does the browser: a page that is opened later is let in.
+const program = new Program(localStorage);
+const part = (id) => document.getElementById(id);
+const main = part("main");
+
+const state = {
+  now: null, failure: null, isLive: false,
+  // The languages of the next question, and what was known of whose turn it is when they were chosen.
+  pair: null, turn: null, turns: sessionStorage.getItem("turns") === "on",
+  pronunciations: {}, asked: new Set(), refusals: {},
+  history: null, search: "", favorites: null,
+  // The conversation that `now` is about, and the step of the introduction.
+  shown: null, step: 0, microphone: "",
+};
+
+// The view is in the address, so that the browser's own way back works.
+function place() {
+  const [, view, id] = location.hash.split("/");
+  return { view: view || "talk", talk: view === "talk" && id ? decodeURIComponent(id) : null };
+}
+
+// Asking.
+
+async function look() {
+  const asked = place();
+  const now = await program.get("state", asked.talk ? { talk: asked.talk } : {});
+  if (asked.view === "history") {
+    state.history = await program.get("history", { search: state.search });
+  } else if (asked.view === "favorites") {
+    state.favorites = await program.get("favorites");
+  }
+  if (await load(now.settings.language)) build();
+  // Somebody may have gone elsewhere meanwhile.
+  if (asked.talk !== place().talk) return;
+  settings.dress(now.settings);
+  // Who never asked anything here is shown around, once.
+  if (!state.now && now.settings.welcomed === "off" && !now.recents.length && !asked.talk) {
+    location.hash = "#/welcome";
+  }
+  tell(state.now, now);
+  Object.assign(state, { now, failure: null, shown: asked.talk });
+  const turn = JSON.stringify(now.talk);
+  if (!state.pair || turn !== state.turn) choosePair(now, turn);
+}
+
+function choosePair(now, turn) {
+  const { talk: row, settings } = now;
+  const kept = JSON.parse(sessionStorage.getItem("pair") ?? "null");
+  if (row) {
+    state.pair = row.isFarsTurn ? { from: row.far, to: row.near } : { from: row.near, to: row.far };
+  } else {
+    state.pair = kept ?? { from: settings.from, to: settings.to };
+  }
+  state.turn = turn;
+}
+
+/** Says what came, to whoever does not look, and speaks what was asked here. */
+function tell(old, now) {
+  const isSame = old?.talk?.id === now.talk?.id;
+  const waited = new Set(isSame ? old?.entries.filter((one) => one.state === "waiting")
+    .map(({ id }) => id) : []);
+  for (const entry of now.entries) {
+    if (entry.state === "waiting") continue;
+    const isAsked = state.asked.delete(entry.id);
+    if (!isAsked && !waited.has(entry.id)) continue;
+    const isDone = entry.state === "done";
+    announce(isDone ? `${nameOf(entry.to)}: ${entry.translation}` : talk.problem(entry));
+    // Once it is shown.
+    if (isDone && isAsked && now.settings.speak === "on") setTimeout(() => acts.play(entry));
+  }
+}
+
+let [isLooking, isStale] = [false, false];
+
+/** One question at a time, and the next not before a while that grows with what the last one took. */
+async function refresh() {
+  isStale = true;
+  if (isLooking) return;
+  isLooking = true;
+  while (isStale) {
+    isStale = false;
+    const began = performance.now();
+    const failed = state.failure?.message;
+    try {
+      await look();
+      if (failed) announce(t("back"));
+    } catch (error) {
+      state.failure = error;
+      if (failed !== error.message) announce(refusal(error));
+    }
+    show();
+    const took = performance.now() - began;
+    await new Promise((resolve) => { setTimeout(resolve, Math.min(took * 2, 2000)); });
+  }
+  isLooking = false;
+}
+
+/** What the program says, in the reader's words where the page has some. */
+const refusal = (error) => (has(`refused.${error.code}`) ? t(`refused.${error.code}`)
+  : error.status === 401 ? t("refused.token") : error.message);
+
+// Showing.
+
+const views = [["talk", "new", "plus"], ["history", "history", "history"],
+  ["favorites", "favorites", "star"], ["settings", "settings", "gears"]];
+
+function header() {
+  const { view } = place();
+  return [
+    h("div", { class: "row brand" },
+      h("img", { src: "/icon.svg", alt: "", width: 32, height: 32 }),
+      h("h1", {}, t("title")),
+      h("p", { class: "row quiet state" },
+        h("span", { class: state.isLive && !state.failure ? "beat on" : "beat", "aria-hidden": "true" }),
+        state.isLive && !state.failure ? t("live") : t("notLive"))),
+    h("nav", { "aria-label": t("views") }, h("ul", { class: "row" },
+      views.map(([name, title, sign]) => h("li", {}, h("a", {
+        class: "button", href: `#/${name === "talk" ? "" : name}`,
+        "aria-current": name === view && "page",
+      }, icon(sign), h("span", { class: "name" }, t(title))))),
+      h("li", {}, h("button", { type: "button", "data-act": "undo" }, icon("undo"),
+        h("span", { class: "name" }, t("undo")))))),
+  ];
+}
+
+function notices() {
+  const { failure, now } = state;
+  const all = [];
+  if (failure) {
+    all.push(h("div", { class: "notice bad stack", "data-key": "failure" },
+      h("p", {}, h("strong", {}, refusal(failure))),
+      failure.code === "gone" && h("p", {}, t("gone.next"), " ", h("code", {}, "translate serve"))));
+  }
+  if (now?.interpreter === "missing") {
+    all.push(h("div", { class: "notice stack", "data-key": "missing" },
+      h("p", {}, h("strong", {}, t("noService"))),
+      h("p", {}, t("noService.next"), " ",
+        h("code", {}, "apt-get install apertium apertium-eng-spa apertium-fr-es"))));
+  }
+  if (now?.sync?.error) {
+    all.push(h("p", { class: "notice value", "data-key": "sync" }, t("notSynced", now.sync.error)));
+  }
+  return all;
+}
+
+function content() {
+  const { now, pair } = state;
+  if (!now || (place().view === "talk" && state.shown !== place().talk)) {
+    return [...notices(), state.failure ? null
+      : h("p", { class: "quiet", "data-key": "first" }, t("opening"))].filter(Boolean);
+  }
+  const { view } = place();
+  if (view === "history") {
+    return [h("h2", { "data-key": "title" }, t("history")), ...notices(),
+      ...state.history ? history.history(state.history, state.search) : []];
+  }
+  if (view === "favorites") {
+    return [h("h2", { "data-key": "title" }, t("favorites")), ...notices(),
+      ...state.favorites ? history.favorites(state.favorites) : []];
+  }
+  if (view === "welcome") return [...notices(), ...welcome.screen(state.step, now, state.microphone)];
+  if (view === "settings") {
+    return [h("h2", { "data-key": "title" }, t("settings")), ...notices(),
+      ...settings.screen(now, voice.stored())];
+  }
+  return [languages.bar(pair, now), ...notices(), ...talk.screen(now, state, voice.playing())];
+}
+
+function show() {
+  morph(part("top"), header());
+  const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
+  morph(main, content());
+  part("bottom").hidden = place().view !== "talk" || !state.now;
+  const title = views.find(([name]) => name === place().view);
+  document.title = `${t(title && title[0] !== "talk" ? title[1] : "title")} – translate`;
+  languages.refresh(state);
+  compose();
+  // What somebody chose in one is the browser's; what came from elsewhere is not in it yet.
+  for (const field of document.querySelectorAll("[data-choose]")) {
+    if (field !== document.activeElement) field.value = state.now.settings[field.dataset.choose];
+  }
+  // What comes is followed, unless somebody reads further up.
+  if (place().view === "talk" && isAtEnd) scrollTo(0, document.documentElement.scrollHeight);
+}
+
+/** Once for each language of the words, so that no text that is typed is lost. */
+function build() {
+  part("skip").textContent = t("skip");
+  part("toasts").setAttribute("aria-label", t("messages"));
+  const typed = part("text")?.value ?? sessionStorage.getItem("draft") ?? "";
+  part("bottom").replaceChildren(talk.composer(state.turns));
+  part("text").value = typed;
+}
+
+function compose() {
+  const field = part("text");
+  if (!field) return;
+  const length = talk.length(field.value);
+  part("count").textContent = t("count", number(length), number(talk.longest));
+  part("count").hidden = length < 0.8 * talk.longest;
+  const isTooLong = length > talk.longest;
+  field.setAttribute("aria-invalid", isTooLong);
+  part("send").ariaDisabled = isTooLong || !field.value.trim() ? "true" : null;
+  part("too-long").textContent = isTooLong ? t("tooLong") : "";
+}
+
+/** Says something for a while, with a way back where there is one. */
+function toast(text, hasUndo = false) {
+  announce(text);
+  const item = h("div", { class: "toast row" }, h("p", {}, text),
+    hasUndo && h("button", { type: "button", "data-act": "undo" }, t("undo")),
+    h("button", { type: "button", "data-act": "dismiss", "aria-label": t("dismiss") }, icon("close")));
+  dismiss();
+  part("toasts").replaceChildren(item);
+  // Above a dialog, too.
+  part("toasts").showPopover();
+  const end = () => {
+    if (!item.isConnected) return;
+    // Not while somebody is at it.
+    if (item.matches(":hover, :focus-within")) setTimeout(end, 1000);
+    else dismiss();
+  };
+  setTimeout(end, 6000);
+}
+
+function dismiss() {
+  if (part("toasts").matches(":popover-open")) part("toasts").hidePopover();
+  part("toasts").replaceChildren();
+}
+
+// Acting.
+
+const entryOf = (id) => [...state.now.entries, ...state.history?.entries ?? []]
+  .find((entry) => entry.id === id);
+
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return t("copied");
+  } catch {
+    return t("notCopied");
+  }
+}
+
+const acts = {
+  async send() {
+    const field = part("text");
+    if (!field.value.trim() || talk.length(field.value) > talk.longest) return;
+    const { pair, turns } = state;
+    const { id, talk: conversation, from, to } = await program.post("ask", {
+      text: field.value, ...pair, talk: place().talk, turns });
+    field.value = "";
+    sessionStorage.removeItem("draft");
+    state.asked.add(id);
+    state.pair = { from, to };
+    if (place().talk !== conversation) location.hash = `#/talk/${conversation}`;
+    compose();
+    await refresh();
+    scrollTo(0, document.documentElement.scrollHeight);
+  },
+  async swap() {
+    const { from, to } = state.pair;
+    const last = state.now.entries.findLast((entry) => entry.to === to && entry.found);
+    const source = from === "auto" ? last?.found : from;
+    if (!source || source === to) return toast(t("noSwap"));
+    return setPair({ from: to, to: source });
+  },
+  turns(data, button) {
+    state.turns = !state.turns;
+    sessionStorage.setItem("turns", state.turns ? "on" : "off");
+    button.setAttribute("aria-pressed", state.turns);
+    toast(t(state.turns ? "turnsOn" : "turnsOff"));
+  },
+  async copy({ id }) { toast(await copied(entryOf(id).translation)); },
+  async copyText({ text }) { toast(await copied(text)); },
+  async details({ id }) { toast(await copied(talk.report(entryOf(id), state.now))); },
+  async share({ id }) {
+    const { text, translation } = entryOf(id);
+    const both = `${text}\n\n${translation}`;
+    if (!navigator.share) return toast(`${t("noShare")} ${await copied(both)}`);
+    // Whoever closes the sheet of the system shares nothing.
+    return navigator.share({ text: both }).catch(() => {});
+  },
+  async play({ id }) {
+    delete state.refusals[id];
+    const { settings } = state.now;
+    try {
+      await voice.toggle(entryOf(id), Number(settings.rate), program, show);
+    } catch (error) {
+      state.refusals[id] = refusal(error);
+      announce(state.refusals[id]);
+      await acts.pronounce({ id });
+    }
+    show();
+  },
+  async pronounce({ id }) {
+    if (!state.now.canSpeak) return;
+    state.pronunciations[id] = state.pronunciations[id] === undefined
+      ? (await program.get("pronunciation", { id })).text : undefined;
+    show();
+  },
+  async keep({ id }) {
+    const { text, to, from, found } = entryOf(id);
+    if (state.now.kept.includes(id)) {
+      await acts.letGo({ source: found ?? from, target: to, text });
+    } else {
+      await program.post("keep", { id });
+      toast(t("kept"), true);
+    }
+  },
+  async letGo({ source, target, text }) {
+    await program.post("let-go", { source, target, text });
+    toast(t("letGo"), true);
+  },
+  async clear() {
+    if (!await confirmed(t("clearQuestion"), t("clearHistory"), t("keepIt"))) return;
+    await program.post("clear", {});
+    toast(t("cleared"), true);
+  },
+  async remove({ id }) {
+    await program.post("remove", { id });
+    toast(t("removed"), true);
+  },
+  async again({ id }) { await program.post("again", { id }); },
+  async offline({ id }) { await program.post("offline", { id }); },
+  edit({ id }) {
+    const { text, from, to } = entryOf(id);
+    part("text").value = text;
+    setPair({ from, to });
+    part("text").focus();
+  },
+  async undo() {
+    const { rows } = await program.post("undo", {});
+    toast(rows ? t("undone") : t("nothingToUndo"));
+  },
+  async choose({ name, value }) {
+    await program.post("choose", { name, value });
+    // That is for the next conversation to begin with.
+    if (name === "from" || name === "to") sessionStorage.removeItem("pair");
+    toast(t("saved"), true);
+  },
+  async service() {
+    const field = (name) => part(`set-${name}`).value.trim();
+    await program.post("choose", { name: "service", value: field("service"), model: field("model") });
+    toast(t("saved"), true);
+  },
+  async standardService() {
+    const { service, model } = state.now.standard;
+    await program.post("choose", { name: "service", value: service, model });
+    toast(t("saved"), true);
+  },
+  step({ number: wanted }) {
+    state.step = Number(wanted);
+    show();
+    part("welcome-title").focus();
+  },
+  async welcomed() {
+    await program.post("choose", { name: "welcomed", value: "on" });
+    state.step = 0;
+    location.hash = "#/";
+  },
+  async allowMicrophone() {
+    try {
+      const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+      for (const track of stream.getTracks()) track.stop();
+      state.microphone = t("microphoneAllowed");
+    } catch {
+      state.microphone = t("microphoneDenied");
+    }
+    show();
+  },
+  async forget() {
+    await program.post("forget", {});
+    toast(t("forgotten"));
+  },
+  dismiss,
+  sheet({ side, target }) { languages.open(side, target, state, program); },
+  close(data, button) { button.closest("dialog").close(); },
+  async star({ code, value }) { await program.post("star", { name: code, value }); },
+  async pick({ side, code, target }) {
+    document.querySelector("dialog[open]")?.close();
+    if (target === "default") return acts.choose({ name: side, value: code });
+    const { from, to } = state.pair;
+    const other = side === "from" ? to : from;
+    // The other one's place is taken: they change sides.
+    if (code === other) return from === "auto" ? toast(t("same")) : setPair({ from: to, to: from });
+    return setPair({ ...state.pair, [side]: code });
+  },
+};
+
+function setPair(pair) {
+  state.pair = pair;
+  sessionStorage.setItem("pair", JSON.stringify(pair));
+  announce(t("pairIs", nameOf(pair.from), nameOf(pair.to)));
+  show();
+}
+
+async function act(button) {
+  if (button.ariaDisabled === "true") return;
+  // Not `disabled`, which would lose the focus.
+  button.ariaDisabled = "true";
+  try {
+    await acts[button.dataset.act](button.dataset, button);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    toast(refusal(error));
+  } finally {
+    button.ariaDisabled = null;
+  }
+  compose();
+  refresh();
+}
+
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest("[data-act]");
+  if (button) act(button);
+});
+
+// For a moment, or by the menu key: the favorites alone.
+languages.watchLongPress((side) => languages.openFavorites(side, state));
+
+document.addEventListener("input", ({ target }) => {
+  if (target.id === "text") {
+    sessionStorage.setItem("draft", target.value);
+    compose();
+  } else if (target.id === "history-search") {
+    state.search = target.value;
+    refresh();
+  }
+});
+
+document.addEventListener("change", ({ target }) => {
+  const { choose, chooseVoice } = target.dataset;
+  if (chooseVoice) voice.store(chooseVoice, target.value);
+  if (choose) {
+    acts.choose({ name: choose, value: target.value }).then(refresh,
+      (error) => toast(refusal(error)));
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.target.id === "text" && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    act(part("send"));
+  }
+});
+
+// That of a dialog closes it.
+document.addEventListener("submit", (event) => {
+  if (event.target.method !== "dialog") event.preventDefault();
+});
+
+// The page opens while the program does not run. Where a browser has no workers, it does not.
+const trusted = globalThis.trustedTypes?.createPolicy("worker", { createScriptURL: (url) => url });
+navigator.serviceWorker?.register(trusted ? trusted.createScriptURL("/worker.js") : "/worker.js")
+  .catch(() => {});
+
+// Its own way would change the address, which says what is shown.
+part("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+
+addEventListener("hashchange", async () => {
+  // Of a program whose token is another one now.
+  if (/^#[0-9a-f]{64}$/.test(location.hash)) return location.reload();
+  const { view, talk: id } = place();
+  Object.assign(state, { history: null, favorites: null, search: "" });
+  if (view === "talk" && state.now?.talk?.id !== id) state.turn = null;
+  show();
+  await refresh();
+  if (view !== "talk") main.focus({ preventScroll: true });
+  return undefined;
+});
+
+setInterval(talk.tick, 1000);
+settings.dress(JSON.parse(localStorage.getItem("look") ?? "{}"));
+await load("auto");
+build();
+show();
+program.follow(refresh, (isLive) => {
+  state.isLive = isLive;
+  show();
+});

@@ -1,0 +1,107 @@
+import ExamplePages
+import ExampleService
+import Foundation
+import GRDB
+import Tern
+import TernJobs
+
+/// What stands behind the page of `translate serve`.
+struct TranslatePage: PageProgram {
+  let database: TranslateDatabase
+  let coming: ComingAnswers
+  let speaker: Speaker
+  /// Whether the interpreter runs in this process, for questions to nobody else.
+  let runsInterpreter: Bool
+  /// Where a server was named, how the sync with it stands, and which space of which server it is.
+  let sync: SyncStatus?
+  let space: String?
+
+  func answer(_ request: PageRequest) async -> PageAnswer {
+    do {
+      return request.isChange ? try await change(request) : try await read(request)
+    } catch let error as Refusal {
+      return .failure("refused", error.description)
+    } catch let error as DatabaseError
+      where [.SQLITE_FULL, .SQLITE_IOERR].contains(error.resultCode)
+    {
+      return .failure("disk", Word.fullDisk.text)
+    } catch is DecodingError {
+      return .failure("misread", Word.misread.text)
+    } catch {
+      return .failure("failed", "\(error)")
+    }
+  }
+
+  // MARK: - Reading
+
+  private func read(_ request: PageRequest) async throws -> PageAnswer {
+    switch request.path {
+    case "state": return try PageAnswer(try await state(request.query["talk"]))
+    case "history":
+      let words = request.query["search"] ?? ""
+      return try PageAnswer(try await database.pool.read { try PageHistory(words, in: $0) })
+    case "favorites":
+      return try PageAnswer(
+        try await database.pool.read { db in
+          try Favorites.Favorite.fetchAll(db, sql: "SELECT * FROM favorite ORDER BY addedAt DESC")
+        })
+    case "languages":
+      return try PageAnswer(PageLanguage.all(in: request.query["in"] ?? "en"))
+    case "pronunciation":
+      let id = request.query["id"] ?? ""
+      let entry = try await database.pool.read { try Entry.find(id, in: $0) }
+      guard let entry, let text = entry.translation else { return .unknown }
+      let said = await Speaker.pronunciation(of: String(text.prefix(500)), in: entry.to)
+      return try PageAnswer(["text": said ?? ""])
+    default: return .unknown
+    }
+  }
+
+  private func state(_ talk: String?) async throws -> PageState {
+    try await database.pool.read { try PageState(of: self, talk, in: $0) }
+  }
+
+  /// How the sync stands, in words for the page.
+  var syncing: PageState.Sync? {
+    guard let sync, let space else { return nil }
+    let now = sync.current
+    return PageState.Sync(
+      space: space, phase: now.phase.rawValue, unpushed: now.unpushed,
+      error: now.lastError.map { "\($0)" })
+  }
+
+  // MARK: - News
+
+  /// Of silence, after which a word keeps the connection open.
+  private static let patience = Duration.seconds(15)
+
+  /// Tells of every commit to the file, this process's and others', and of what comes of answers.
+  func watch(_ tell: @Sendable (PageNews) -> Void) async {
+    let (news, signal) = AsyncStream.makeStream(
+      of: PageNews.self, bufferingPolicy: .bufferingNewest(8))
+    await withTaskGroup(of: Void.self) { tasks in
+      let commits = ValueObservation.tracking(region: .fullDatabase) { _ in () }
+      tasks.addTask { [database] in
+        do {
+          let news = commits.values(in: database.pool, bufferingPolicy: .bufferingNewest(1))
+          for try await _ in news { signal.yield(.changed) }
+        } catch {
+          // A file that can't be read is told when the page asks.
+          signal.yield(.changed)
+        }
+      }
+      for hints in [coming.news(), database.jobs.announcements()] {
+        tasks.addTask { for await _ in hints { signal.yield(.changed) } }
+      }
+      if let sync {
+        tasks.addTask { for await _ in sync.updates { signal.yield(.changed) } }
+      }
+      tasks.addTask {
+        // The sleep throws when the reader has gone.
+        while (try? await Task.sleep(for: Self.patience)) != nil { signal.yield(.silence) }
+      }
+      for await item in news { tell(item) }
+      tasks.cancelAll()
+    }
+  }
+}

@@ -1,0 +1,746 @@
+"""Drives `translate serve`: translate_page.py TRANSLATE INTERPRETER TERN PICTURES [FLOW...]."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+import strangers
+from browser import Browser, DESKTOP, Failed, LOOKS, MORE_LOOKS, Process, check, eventually
+from gemini import Gemini
+
+TEXT = "The house is big."
+
+
+class Rig:
+    """A folder with a database, services, and pages on it. Of the system's programs only a few are there."""
+
+    def __init__(self, translate, interpreter, tern, folder):
+        self.translate, self.tern, self.folder = translate, tern, pathlib.Path(folder)
+        self.gemini = Gemini()
+        # What is spoken is written down. "Boom" breaks it.
+        tools = self.folder / "tools"
+        tools.mkdir()
+        (tools / "espeak-ng").write_text(
+            '#!/bin/sh\nfor last; do :; done\n[ "$1" = -q ] && { echo "aɪ piː eɪ"; exit; }\n'
+            f'echo "$@" >> {self.folder}/spoken\n[ "$last" = "<Boom>" ] && exit 1\nexit 0\n')
+        (tools / "espeak-ng").chmod(0o755)
+        os.environ["PATH"] = f"{tools}:/usr/bin:/bin"
+        self.interpreter = Process(interpreter, "--port", "0")
+        self.interpreter.address = self.interpreter.line().removeprefix("interpreter: listening on ")
+        self.served, self.others = [], [self.interpreter]
+
+    def file(self, name):
+        return self.folder / f"{name}.sqlite"
+
+    def command(self, name, *words):
+        result = subprocess.run([self.translate, *words, "--data", self.file(name)], capture_output=True, text=True,
+                                timeout=60)
+        return result.stdout + result.stderr
+
+    def sync(self):
+        """A server of Tern's, and the options with which a page syncs there."""
+        data, tokens = self.folder / "server", self.folder / "token"
+        token = subprocess.run([self.tern, "token", "create", "--space", "home", "--data", data], capture_output=True,
+                               text=True, timeout=30).stdout.strip()
+        tokens.write_text(token)
+        server = Process(self.tern, "serve", "--port", "0", "--data", str(data))
+        self.others.append(server)
+        address = next(word for word in server.line().split() if word.startswith("http"))
+        return ["--sync", address, "--token-file", str(tokens)]
+
+    def serve(self, name="a", port="0", service=None, options=(), welcomed=True):
+        if welcomed and not self.file(name).exists():
+            self.command(name, "settings", "welcomed", "on")
+        if service:
+            self.command(name, "settings", "service", service, "--model", "apertium")
+        process = Process(self.translate, "serve", "--no-open", "--port", port, "--data", str(self.file(name)), *options)
+        self.served.append(process)
+        line = process.line()
+        while not line.startswith("translate: "):
+            line = process.line()
+        process.address = line.removeprefix("translate: ")
+        check(process.address.startswith("http://127.0.0.1:"), f"translate said {line}")
+        process.port = process.address.split("/#")[0].rsplit(":", 1)[1]
+        return process
+
+    def misbehave(self, text):
+        request = urllib.request.Request(f"{self.interpreter.address}/control/misbehave", text.encode(), method="POST")
+        urllib.request.urlopen(request, timeout=5).read()
+
+    def query(self, name, sql):
+        with contextlib.closing(sqlite3.connect(self.file(name), timeout=10)) as database:
+            return database.execute(sql).fetchall()
+
+    def end(self):
+        for process in self.served + self.others:
+            process.end(signal.SIGKILL)
+
+
+def choose(page, side, code):
+    page.locator(f"[data-act=sheet][data-side={side}]").click()
+    page.locator("#language-search").fill(code)
+    page.locator(f"[data-act=pick][data-code={code}]").first.click()
+    page.locator("dialog").wait_for(state="detached")
+
+
+def ask(page, text, answer=None):
+    page.get_by_label("Text to translate").fill(text)
+    page.locator("#send").click()
+    card = page.locator(".entry").filter(has=page.locator(".asked", has_text=text[:60])).last
+    card.wait_for()
+    if answer:
+        card.get_by_text(answer).wait_for()
+    return card
+
+
+def answer(page, text):
+    return page.locator(".came .text").get_by_text(text)
+
+
+def check_console(page, *expected):
+    """Nothing is said there, but for requests that the test made fail."""
+    said = [line for line in page.said if not any(word in line for word in expected)]
+    check(not said, f"the console says {said}")
+
+
+def ready(page):
+    page.locator(".pair").wait_for()
+
+
+# The flows.
+
+
+def asks(browser, rig):
+    """A text is typed, and its answer comes in pieces; what can be done with it."""
+    server = rig.serve("asks", service=rig.gemini.address)
+    go = threading.Event()
+    rig.gemini.answers["Good evening."] = (["Bue", "nas noches."], {
+        "confidence": 0.72, "alternatives": ["Buenas tardes.", "<b>Buenas</b>"]}, go)
+    with browser.page(server.address) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        ready(page)
+        token = server.address.split("#")[1]
+        check(token not in page.url, f"the address keeps the token: {page.url}")
+        page.get_by_label("Text to translate").fill("Good evening.")
+        page.keyboard.press("Control+Enter")
+        card = page.locator(".entry").first
+        card.get_by_text("Bue", exact=True).wait_for()
+        card.get_by_text("Translating").wait_for()
+        browser.state(page, "streams", "desktop-light")
+        go.set()
+        card.get_by_text("Buenas noches.").wait_for()
+        eventually(lambda: "Spanish: Buenas noches." in page.locator("#said").text_content(), "it is not announced")
+        check("/talk/" in page.url, f"the conversation is not in the address: {page.url}")
+        text = card.inner_text()
+        for words in ["English, detected", "Confidence 72 %", "Other translations: 2", "scripted"]:
+            check(words in text, f"the answer lacks {words}: {text}")
+        card.get_by_text("Other translations").click()
+        card.get_by_text("<b>Buenas</b>").wait_for()
+        browser.state(page, "answer", "desktop-light")
+        card.get_by_role("button", name="Copy", exact=True).click()
+        eventually(lambda: page.evaluate("navigator.clipboard.readText()") == "Buenas noches.", "nothing is copied")
+        card.get_by_role("button", name="Copy: <b>").click()
+        eventually(lambda: page.evaluate("navigator.clipboard.readText()") == "<b>Buenas</b>", "no other is copied")
+        card.get_by_role("button", name="Play").click()
+        spoken = rig.folder / "spoken"
+        eventually(spoken.exists, "nothing is spoken")
+        check("-v es -- Buenas noches." in spoken.read_text(), f"spoken: {spoken.read_text()}")
+        eventually(lambda: card.get_by_role("button", name="Play").is_visible(), "it plays for ever")
+        card.get_by_role("button", name="Pronunciation").click()
+        card.get_by_text("[aɪ piː eɪ]").wait_for()
+        # What is typed and said is text, whatever it looks like and wherever it begins.
+        markup = "<img src=x onerror=document.title='stolen'>"
+        ask(page, markup, f"<{markup}>")
+        right = ask(page, "مرحبا بالعالم", "<مرحبا بالعالم>")
+        check(page.locator("main img").count() == 0 and "stolen" not in page.title(), "markup came alive")
+        direction = right.locator(".asked .text").evaluate("element => getComputedStyle(element).direction")
+        check(direction == "rtl", f"Arabic runs {direction}")
+        broken = ask(page, "Boom", "<Boom>")
+        broken.get_by_role("button", name="Play").click()
+        broken.get_by_text("It can't be played. espeak-ng could not speak here.").wait_for()
+        broken.get_by_text("[aɪ piː eɪ]").wait_for()
+        browser.state(page, "not-played", "phone-light")
+        page.get_by_label("Text to translate").fill("a" * 10_001)
+        page.get_by_text("The text is too long").wait_for()
+        check(page.locator("#send").get_attribute("aria-disabled") == "true", "a text that is too long can be sent")
+        browser.state(page, "too-long", "desktop-light")
+        asked = len(rig.gemini.asked)
+        page.get_by_label("Text to translate").fill("👩‍👩‍👧‍👦" * 10)
+        check("10 / 10,000" in page.locator("#count").text_content(), "families are not counted as one")
+        # Asked elsewhere on the same file, in this conversation: it is seen without a reload.
+        name = page.url.rsplit("/", 1)[1]
+        subprocess.run([rig.translate, "chat", "--resume", name, "--no-swap", "--data", rig.file("asks")],
+                       input="From the terminal.\n", text=True, capture_output=True, timeout=60)
+        answer(page, "<From the terminal.>").wait_for()
+        check(len(rig.gemini.asked) == asked + 1, "something was asked twice")
+        check_console(page, "409 (Conflict)")
+
+
+def talks(browser, rig):
+    """Two sides by turns: the languages change after each, and the conversation goes on at the terminal."""
+    server = rig.serve("talks", service=rig.interpreter.address)
+    with browser.page(server.address, "phone-light") as page:
+        ready(page)
+        choose(page, "from", "en")
+        page.get_by_role("button", name="Conversation").click()
+        ask(page, "The dog.", "El perro.")
+        sides = page.locator(".pair .side .value")
+        eventually(lambda: sides.all_inner_texts() == ["Spanish", "English"], "the sides did not change")
+        ask(page, "El gato.", "The cat.")
+        eventually(lambda: sides.all_inner_texts() == ["English", "Spanish"], "the sides did not change back")
+        page.get_by_role("button", name="Swap the languages").click()
+        eventually(lambda: sides.all_inner_texts() == ["Spanish", "English"], "they are not swapped")
+        browser.state(page, "talk", "phone-light")
+        talk = page.url.rsplit("/", 1)[1]
+        check(rig.query("talks", "SELECT near, far, isFarsTurn FROM conversation") == [("en", "es", 0)],
+              "the conversation is not kept")
+        page.reload()
+        answer(page, "The cat.").wait_for()
+        page.get_by_role("button", name="Undo").click()
+        answer(page, "The cat.").wait_for(state="detached")
+        check(answer(page, "El perro.").is_visible(), "an undo took more than the last turn")
+        check(page.url.endswith(talk), "the undo left the conversation")
+
+
+def waits(browser, rig):
+    """What a question waits for, and the ways out."""
+    closed = Gemini()
+    address = closed.address
+    closed.shutdown()
+    closed.server_close()
+    server = rig.serve("waits", service=address)
+    with browser.page(server.address) as page:
+        ready(page)
+        choose(page, "from", "en")
+        # High enough that the field at the bottom covers nothing.
+        page.set_viewport_size({"width": 1280, "height": 2000})
+        card = ask(page, "The house is big.")
+        card.get_by_text("The service can't be reached").wait_for()
+        card.get_by_text(f"nothing answers at {address}").wait_for()
+        card.get_by_text("What you asked is saved").wait_for()
+        for look in ("desktop-light", "phone-dark"):
+            page.set_viewport_size(LOOKS[look]["viewport"])
+            browser.state(page, f"unreachable-{look}", "desktop-light")
+        page.set_viewport_size({"width": 1280, "height": 2000})
+        page.context.set_offline(True)
+        page.context.set_offline(False)
+        card.get_by_role("button", name="Answer offline").click()
+        card.get_by_text("La casa es grande.").wait_for()
+        card.get_by_text("made offline").wait_for()
+        # Another one is asked by itself, once the service is there.
+        late = ask(page, "The dog.")
+        late.get_by_text("The service can't be reached").wait_for()
+        choose_service(page, rig.interpreter.address)
+        late.get_by_text("El perro.").wait_for()
+        rig.misbehave("limit-seconds=4")
+        limited = ask(page, "The cat.")
+        limited.get_by_text("Too many requests").wait_for()
+        clock = limited.locator("[data-until]")
+        clock.get_by_text("The service takes requests again").wait_for()
+        before = clock.inner_text()
+        browser.state(page, "limited", "desktop-light")
+        eventually(lambda: clock.inner_text() != before, "the countdown stands still")
+        rig.misbehave("")
+        limited.get_by_text("El gato.").wait_for()
+        rig.misbehave("overloaded:1")
+        failing = ask(page, "The tree.")
+        failing.get_by_text("The service failed").wait_for()
+        failing.get_by_role("button", name="Try again").click()
+        failing.get_by_text("El árbol.").wait_for()
+        rig.misbehave("block-prompt:1")
+        refused = ask(page, "The bird.")
+        refused.get_by_text("The service refuses to translate this").wait_for()
+        browser.state(page, "refused", "desktop-light")
+        refused.get_by_role("button", name="Edit the text").click()
+        check(page.get_by_label("Text to translate").input_value() == "The bird.", "the text is not there again")
+        page.get_by_label("Text to translate").fill("")
+        refused.get_by_role("button", name="Ask again").click()
+        refused.get_by_text("El pájaro.").wait_for()
+
+
+POST = """async ([path, body]) => {
+  const headers = { Authorization: `Bearer ${localStorage.getItem('tern-token')}`, 'Content-Type': 'application/json' };
+  const response = await fetch(`/api/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  return [response.status, await response.text()];
+}"""
+
+
+def choose_service(page, address):
+    answer = page.evaluate(POST, ["choose", {"name": "service", "value": address, "model": "apertium"}])
+    check(answer[0] == 200, f"the service can't be chosen: {answer}")
+
+
+def restarts(browser, rig):
+    """The program dies in the middle of an answer, and goes on when it is started again; so does the open page."""
+    server = rig.serve("restarts", service=rig.gemini.address)
+    go = threading.Event()
+    rig.gemini.answers["Once."] = (["Una ", "vez."], {}, go)
+    with browser.page(server.address) as page:
+        ready(page)
+        card = ask(page, "Once.", "Una")
+        server.end(signal.SIGKILL)
+        page.locator(".notice").get_by_text("does not answer").wait_for()
+        page.get_by_label("Text to translate").fill("What I type meanwhile.")
+        page.locator("#send").click()
+        browser.state(page, "gone", "desktop-light")
+        go.set()
+        again = rig.serve("restarts", server.port)
+        check(again.address == server.address, "the address is another one now")
+        card.get_by_text("Una vez.").wait_for()
+        page.locator(".notice").get_by_text("does not answer").wait_for(state="detached")
+        check(page.get_by_label("Text to translate").input_value() == "What I type meanwhile.", "the text is lost")
+        page.locator("#send").click()
+        answer(page, "<What I type meanwhile.>").wait_for()
+        check(rig.query("restarts", "SELECT count(*) FROM phrase") == [(2,)], "something was asked twice")
+        check_console(page, "ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING")
+
+
+def guards(browser, rig):
+    """Other sites and programs; whoever has no token, and requests that the page never makes."""
+    server = rig.serve("guards", service=rig.interpreter.address)
+    asked = {"text": "stolen", "from": "en", "to": "es", "turns": False}
+    strangers.stay_out(browser, server, "What would you like to say?", "settings",
+                       {"read": "state", "write": "ask", "body": json.dumps(asked)})
+    check(rig.query("guards", "SELECT count(*) FROM phrase") == [(0,)], "a stranger asked something")
+    token = rig.folder / "guards.sqlite.page-token"
+    check(token.stat().st_mode & 0o777 == 0o600, "others can read the token")
+    with browser.page(server.address.split("#")[0]) as page:
+        page.get_by_text("Open the page by the whole address").first.wait_for()
+        browser.state(page, "no-token", "desktop-light")
+    with browser.page(server.address) as page:
+        ready(page)
+        for body, words in [({**asked, "text": " "}, "nothing to translate"), ({**asked, "to": "en"}, "both languages"),
+                            ({**asked, "to": "auto"}, "no language's code"), ({**asked, "text": "a" * 10_001}, "10000"),
+                            ({**asked, "text": "a\0b"}, "zero byte"), ({"text": 1}, "do not understand")]:
+            status, text = page.evaluate(POST, ["ask", body])
+            check(status == 409 and words in text, f"{str(body)[:80]} is answered {status} {text}")
+        for path, body in [("again", {"id": "x"}), ("keep", {"id": "x"}), ("choose", {"name": "x", "value": "y"}),
+                           ("choose", {"name": "theme", "value": "pink"}), ("star", {"name": "xx", "value": "on"})]:
+            status, text = page.evaluate(POST, [path, body])
+            check(status == 409, f"{path} {body} is answered {status} {text}")
+
+
+def keys(browser, rig):
+    """By keyboard alone: what has the focus is seen, and the order is that of the page."""
+    server = rig.serve("keys", service=rig.interpreter.address)
+    with browser.page(server.address, "still") as page:
+        ready(page)
+        moving = page.evaluate("document.getAnimations().length")
+        check(moving == 0, f"{moving} animations run where less motion is asked for")
+        reached = []
+        for _ in range(12):
+            page.keyboard.press("Tab")
+            name, width = page.evaluate("""() => [document.activeElement.ariaLabel
+              || document.activeElement.textContent.trim() || document.activeElement.id,
+              getComputedStyle(document.activeElement).outlineWidth]""")
+            check(width == "3px", f"the focus on {name} is not seen")
+            reached.append(name)
+            if name == "text":
+                break
+        check(reached[0] == "Skip to the content" and reached[-1] == "text", f"Tab goes to {reached}")
+        page.keyboard.type(TEXT)
+        page.keyboard.press("Control+Enter")
+        answer(page, "La casa es grande.").wait_for()
+        check(page.evaluate("document.activeElement.id") == "text", "the field has not the focus any more")
+        page.locator("[data-act=sheet][data-side=to]").focus()
+        page.keyboard.press("Enter")
+        page.get_by_role("dialog").wait_for()
+        eventually(lambda: page.evaluate("document.activeElement.id") == "language-search", "the search is not ready")
+        page.keyboard.type("fran")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.locator("dialog").wait_for(state="detached")
+        check(page.evaluate("document.activeElement.dataset.side") == "to", "the sheet does not give the focus back")
+        check("French" in page.locator("[data-act=sheet][data-side=to]").inner_text(), "French is not chosen")
+
+
+def sheet(browser, rig):
+    """The sheet of languages: search, regions, native names, favorites, what was used last, and what works offline."""
+    server = rig.serve("sheet", service=rig.interpreter.address)
+    with browser.page(server.address) as page:
+        ready(page)
+        choose(page, "from", "en")
+        ask(page, "The dog.", "El perro.")
+        to = page.locator("[data-act=sheet][data-side=to]")
+        to.click()
+        dialog = page.get_by_role("dialog")
+        for region in ["Used last", "Africa", "Americas", "Asia", "Europe", "Oceania", "Others"]:
+            dialog.get_by_role("heading", name=region, exact=True).wait_for()
+        used = dialog.get_by_role("region", name="Used last").locator("[data-act=pick]")
+        check([item.get_attribute("data-code") for item in used.all()] == ["en", "es"], "not the languages used last")
+        search = page.locator("#language-search")
+        for typed, code in [("deut", "de"), ("german", "de"), ("DE", "de"), ("日本", "ja"), ("francais", "fr")]:
+            search.fill(typed)
+            eventually(lambda: dialog.locator(f"[data-act=pick][data-code={code}]").is_visible()
+                       and not dialog.locator("[data-act=pick][data-code=sw]").is_visible(), f"{typed} is not found")
+        row = dialog.locator("li").filter(has=page.locator("[data-code=fr][data-act=pick]"))
+        check("offline with others" in row.inner_text(), f"French has no mark: {row.inner_text()}")
+        search.fill("no such")
+        dialog.get_by_text("No language has such a name").wait_for()
+        browser.state(page, "sheet-none", "desktop-light")
+        for code in ["fr", "de", "ja", "ar", "it"]:
+            search.fill(code)
+            dialog.get_by_role("button", name="Favorite language").and_(page.locator(f"[data-code={code}]")).click()
+            dialog.locator(f"[data-act=star][data-code={code}][aria-pressed=true]").wait_for()
+        search.fill("pt")
+        dialog.locator("[data-act=star][data-code=pt]").click()
+        page.locator(".toast").get_by_text("5 languages are the most favorites").wait_for()
+        search.fill("")
+        stars = dialog.get_by_role("region", name="Favorite languages").locator("[data-act=pick]")
+        eventually(lambda: [item.get_attribute("data-code") for item in stars.all()] == ["fr", "de", "ja", "ar", "it"],
+                   "not the favorites, in their order")
+        page.wait_for_timeout(300)  # real time: for the picture's flags
+        page.screenshot(path=browser.pictures / "sheet-favorites.png")
+        page.keyboard.press("Escape")
+        page.locator("dialog").wait_for(state="detached")
+        # Pressed for long, and by the key for menus: the favorites alone.
+        box = to.bounding_box()
+        page.mouse.move(box["x"] + 20, box["y"] + 20)
+        page.mouse.down()
+        page.get_by_role("dialog", name="Favorite languages").wait_for()
+        page.mouse.up()
+        browser.state(page, "favorites-menu", "desktop-light")
+        page.get_by_role("dialog").get_by_role("button", name="Japanese").click()
+        page.locator("dialog").wait_for(state="detached")
+        check("Japanese" in to.inner_text(), "the favorite is not chosen")
+        to.focus()
+        page.keyboard.press("Shift+F10")
+        page.get_by_role("dialog", name="Favorite languages").get_by_role("button", name="French").click()
+        check("French" in to.inner_text(), "the menu's key does not open the favorites")
+        # The other side's language: they change places.
+        choose(page, "to", "en")
+        check("French" in page.locator("[data-act=sheet][data-side=from]").inner_text(), "the sides did not change")
+        check_console(page, "409 (Conflict)")
+
+
+def remembers(browser, rig):
+    """The history by day, with search; favorites; what is removed comes back."""
+    server = rig.serve("history", service=rig.interpreter.address)
+    with browser.page(server.address) as page:
+        ready(page)
+        page.get_by_role("link", name="History").click()
+        page.get_by_text("Nothing was asked yet.").wait_for()
+        page.get_by_role("link", name="Favorites").click()
+        page.get_by_text("No translation is kept yet").wait_for()
+        page.get_by_role("link", name="New").click()
+        choose(page, "from", "en")
+        for text, translation in [("The dog.", "El perro."), ("The cat.", "El gato."), (TEXT, "La casa es grande.")]:
+            page.get_by_role("link", name="New").click()
+            eventually(lambda: page.locator(".entry").count() == 0, "a new conversation is not empty")
+            ask(page, text, translation)
+        page.locator(".came").get_by_role("button", name="Favorite").click()
+        page.locator(".came [data-act=keep][aria-pressed=true]").wait_for()
+        rig_day = 86_400_000_000
+        with contextlib.closing(sqlite3.connect(rig.file("history"), timeout=10)) as database:
+            database.execute("UPDATE phrase SET askedAt = askedAt - ? WHERE text = 'The dog.'", (rig_day,))
+            database.execute("UPDATE phrase SET askedAt = askedAt - ? WHERE text = 'The cat.'", (40 * rig_day,))
+            database.commit()
+        page.get_by_role("link", name="History").click()
+        lines = page.locator(".line")
+        eventually(lambda: lines.count() == 3, "the history is not whole")
+        heads = page.locator("main h3").all_inner_texts()
+        check(heads[:2] == ["Today", "Yesterday"] and len(heads) == 3, f"the days are {heads}")
+        for look in ("desktop-light", "phone-dark"):
+            page.emulate_media(color_scheme=LOOKS[look]["color_scheme"])
+            page.set_viewport_size(LOOKS[look]["viewport"])
+            browser.state(page, "history", look)
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size(DESKTOP)
+        page.get_by_label("Search the history").fill("gat")
+        eventually(lambda: lines.count() == 1 and "The cat." in lines.first.inner_text(), "the cat is not found")
+        page.get_by_label("Search the history").fill("zebra")
+        page.get_by_text("Nothing in the history has these words.").wait_for()
+        page.get_by_label("Search the history").fill("")
+        eventually(lambda: lines.count() == 3, "the search can't be left")
+        page.get_by_role("button", name="Remove: The cat.").click()
+        eventually(lambda: lines.count() == 2, "it is not removed")
+        page.locator(".toast").get_by_role("button", name="Undo").click()
+        eventually(lambda: lines.count() == 3, "it does not come back")
+        page.get_by_role("button", name="Clear the history").click()
+        page.get_by_role("dialog").get_by_role("button", name="Keep it").click()
+        page.locator("dialog").wait_for(state="detached")
+        check(lines.count() == 3, "the history was cleared without a yes")
+        page.get_by_role("button", name="Clear the history").click()
+        browser.state(page, "clear", "desktop-light")
+        page.get_by_role("dialog").get_by_role("button", name="Clear the history").click()
+        page.get_by_text("Nothing was asked yet.").wait_for()
+        page.get_by_role("link", name="Favorites").click()
+        page.get_by_text("La casa es grande.").wait_for()
+        browser.state(page, "favorites", "phone-light")
+        page.get_by_role("button", name="Undo").first.click()
+        page.get_by_role("link", name="History").click()
+        eventually(lambda: lines.count() == 3, "a cleared history does not come back")
+        page.get_by_role("link", name="Favorites").click()
+        page.get_by_role("button", name="Favorite: The house is big.").click()
+        page.get_by_text("No translation is kept yet").wait_for()
+        page.locator(".toast").get_by_role("button", name="Undo").click()
+        page.get_by_text("La casa es grande.").wait_for()
+        # From the history into its conversation, and back.
+        page.get_by_role("link", name="History").click()
+        lines.filter(has_text="The dog.").get_by_role("link").click()
+        answer(page, "El perro.").wait_for()
+        page.go_back()
+        eventually(lambda: lines.count() == 3, "the way back leads elsewhere")
+        check_console(page)
+
+
+VOICES = """
+  const voices = ["Lucia", "Jorge"].map((name) => ({ name, voiceURI: name, lang: "es-ES" }));
+  window.spoken = [];
+  Object.defineProperty(window, "speechSynthesis", { value: {
+    getVoices: () => voices, cancel() {},
+    speak(one) {
+      spoken.push([one.voice.name, one.rate, one.text]);
+      one.dispatchEvent(Object.assign(new Event("boundary"), { charIndex: one.text.length / 2 }));
+      setTimeout(() => one.dispatchEvent(new Event("end")), 500);
+    },
+  } });
+  window.SpeechSynthesisUtterance = class extends EventTarget {
+    constructor(text) { super(); this.text = text; }
+  };
+"""
+
+
+def chooses(browser, rig):
+    """The settings, on two devices: what is chosen on one is so on the other, without a reload."""
+    options = rig.sync()
+    one = rig.serve("one", service=rig.gemini.address, options=options)
+    other = rig.serve("other", options=options)
+    with browser.page(one.address) as page, browser.page(other.address, "phone-light") as second:
+        page.add_init_script(VOICES)
+        page.reload()
+        for each in (page, second):
+            ready(each)
+            each.get_by_role("link", name="Settings").click()
+            each.get_by_role("heading", name="Display").wait_for()
+        page.get_by_text("up to date").wait_for()
+        for look, each in [("desktop-light", page), ("phone-light", second)]:
+            browser.state(each, "settings", look)
+        ground = "getComputedStyle(document.body.parentElement).backgroundColor"
+        light = second.evaluate(ground)
+        page.get_by_label("Theme").select_option("dark")
+        eventually(lambda: second.evaluate(ground) != light, "the other device stays light")
+        check(second.get_by_label("Theme").input_value() == "dark", "the other device shows another theme")
+        browser.state(second, "settings-dark", "phone-light")
+        page.get_by_label("Contrast").select_option("more")
+        page.get_by_label("Motion").select_option("less")
+        page.get_by_label("Text size").select_option("200")
+        eventually(lambda: second.evaluate("getComputedStyle(document.documentElement).fontSize") == "32px",
+                   "the other device's text stays small")
+        for each, look in [(page, "desktop-light"), (second, "phone-light")]:
+            browser.state(each, "settings-200", look)
+        moving = second.evaluate("document.getAnimations().length")
+        check(moving == 0, f"{moving} animations run where less motion is wanted")
+        page.get_by_label("Text size").select_option("100")
+        eventually(lambda: second.evaluate("getComputedStyle(document.documentElement).fontSize") == "16px", "still large")
+        second.get_by_role("switch", name="Answer offline by itself").click()
+        page.get_by_role("switch", name="Answer offline by itself", checked=True).wait_for()
+        second.get_by_role("button", name="Undo").first.click()
+        page.get_by_role("switch", name="Answer offline by itself", checked=False).wait_for()
+        page.get_by_role("button", name="To, by default").click()
+        page.locator("#language-search").fill("fr")
+        page.locator("[data-act=pick][data-code=fr]").first.click()
+        second.get_by_role("button", name="To, by default: French").wait_for()
+        # The service is each device's own.
+        check(rig.gemini.address not in second.locator("#set-service").input_value(), "the service is another device's")
+        second.locator("#set-service").fill("nowhere")
+        second.get_by_role("button", name="Save").click()
+        second.locator(".toast").get_by_text("can't be nowhere").wait_for()
+        # Speech: the voice of this browser, how fast, and by itself.
+        page.get_by_role("button", name="Undo").first.click()
+        page.get_by_role("button", name="To, by default: Spanish").wait_for()
+        page.get_by_label("Voice").select_option("Jorge")
+        page.get_by_label("Speech rate").select_option("1.5")
+        page.get_by_role("switch", name="Play answers by themselves").click()
+        page.get_by_role("switch", name="Play answers by themselves", checked=True).wait_for()
+        page.get_by_role("link", name="New").click()
+        ask(page, "Hello.", "<Hello.>")
+        page.get_by_role("progressbar", name="Playing").wait_for()
+        check(page.evaluate("spoken") == [["Jorge", 1.5, "<Hello.>"]], f"spoken: {page.evaluate('spoken')}")
+        page.get_by_role("progressbar", name="Playing").wait_for(state="detached")
+        # The same text is answered without asking, until that is forgotten.
+        asked = len(rig.gemini.asked)
+        ask(page, "Hello.", "<Hello.>")
+        check(len(rig.gemini.asked) == asked, "the same was asked again")
+        page.get_by_role("link", name="Settings").click()
+        page.get_by_role("button", name="Forget cached translations").click()
+        page.locator(".toast").get_by_text("forgotten").wait_for()
+        page.get_by_role("link", name="New").click()
+        ask(page, "Hello.", "<Hello.>")
+        check(len(rig.gemini.asked) == asked + 1, "nothing is forgotten")
+
+
+LONGER = """(words) => Object.fromEntries(Object.entries(words).map(([name, text]) => [name, `${text} ${text}`]))"""
+
+
+def speaks(browser, rig):
+    """Its own words in six languages, twice as long, and from right to left."""
+    server = rig.serve("speaks", service=rig.gemini.address)
+    titles = {"de": "Einstellungen", "es": "Ajustes", "fr": "Réglages", "ja": "設定", "zh": "设置"}
+    base = server.address.split("#")[0]
+    with browser.page(server.address, "phone-light") as page:
+        ready(page)
+        ask(page, TEXT, f"<{TEXT}>")
+        talk = page.url
+        for code, title in titles.items():
+            page.goto(f"{base}#/settings")
+            page.locator("#choose-language").select_option(code)
+            page.get_by_role("heading", name=title, level=2).wait_for()
+            check(page.evaluate("document.documentElement.lang") == code, f"the page is not said to be in {code}")
+            browser.state(page, f"settings-{code}", "phone-light")
+            page.goto(talk)
+            answer(page, f"<{TEXT}>").wait_for()
+            browser.state(page, f"talk-{code}", "phone-light")
+        page.goto(f"{base}#/settings")
+        page.locator("#choose-language").select_option("auto")
+        page.get_by_role("heading", name="Settings", level=2).wait_for()
+    for look in ("phone-light", "desktop-light"):
+        with browser.page("about:blank", look) as page:
+            page.route("**/words.en.json", lambda route: route.fulfill(
+                json=page.evaluate(LONGER, json.loads(route.fetch().text()))))
+            page.goto(server.address)
+            ready(page)
+            for name, address in [("talk", talk), ("settings", f"{base}#/settings"), ("history", f"{base}#/history")]:
+                page.goto(address)
+                page.locator("main .card").first.wait_for()
+                browser.state(page, f"{name}-longer", look)
+                page.evaluate("document.documentElement.dir = 'rtl'")
+                browser.state(page, f"{name}-right-to-left", look)
+                page.evaluate("document.documentElement.dir = 'ltr'")
+
+
+def welcomes(browser, rig):
+    """Who never asked anything is shown around, and can skip it."""
+    server = rig.serve("welcome", service=rig.gemini.address, welcomed=False)
+    with browser.page(server.address, "phone-light") as page:
+        for number, title in enumerate(["Say it in another language", "Let it listen", "Your languages",
+                                        "Good to know", "Ready"]):
+            page.get_by_role("heading", name=title).wait_for()
+            page.get_by_text(f"Step {number + 1} of 5").wait_for()
+            browser.state(page, f"welcome-{number + 1}", "phone-light")
+            if title == "Let it listen":
+                page.get_by_role("button", name="Allow the microphone").click()
+                page.get_by_text("The microphone is not allowed").wait_for()
+                browser.state(page, "no-microphone", "phone-light")
+            if title == "Your languages":
+                page.get_by_role("button", name="To, by default").click()
+                page.locator("#language-search").fill("fr")
+                page.locator("[data-act=pick][data-code=fr]").first.click()
+                page.get_by_role("button", name="To, by default: French").wait_for()
+            if title != "Ready":
+                check(page.get_by_role("button", name="Skip", exact=True).is_visible(), f"{title} can't be skipped")
+                page.get_by_role("button", name="Next").click()
+                eventually(lambda: page.evaluate("document.activeElement.id") == "welcome-title",
+                           "the next step has not the focus")
+        page.get_by_role("button", name="Start translating").click()
+        ready(page)
+        check("French" in page.locator(".pair").inner_text(), "the languages are not those that were chosen")
+        page.reload()
+        ready(page)
+        check(page.url.endswith("#/"), f"it is shown around again: {page.url}")
+    server = rig.serve("skipped", service=rig.gemini.address, welcomed=False)
+    with browser.page(server.address) as page:
+        page.get_by_role("button", name="Skip", exact=True).click()
+        ready(page)
+        check(rig.query("skipped", "SELECT value FROM setting WHERE name = 'welcomed'") == [("on",)], "it is not kept")
+
+
+def installs(browser, rig):
+    """It can be installed, and opens while the program does not run."""
+    server = rig.serve("installs", service=rig.gemini.address)
+    base = server.address.split("#")[0]
+    with browser.page(server.address) as page:
+        ready(page)
+        page.evaluate("navigator.serviceWorker.ready.then(() => 1)")
+        errors = page.context.new_cdp_session(page).send("Page.getInstallabilityErrors")["installabilityErrors"]
+        errors = [error for error in errors if error["errorId"] != "in-incognito"]
+        check(not errors, f"it can't be installed: {errors}")
+        kept = eventually(lambda: page.evaluate("caches.open('translate').then((kept) => kept.keys())"
+                                                ".then((keys) => keys.map(({ url }) => url))"), "nothing is kept")
+        served = {name for name in kept if "/api/" in name}
+        check(len(kept) == 22 and not served, f"the worker keeps {kept}")
+        ask(page, "Secret.", "<Secret.>")
+        server.end()
+        # As it is opened from the desktop: without the token, and with nobody there.
+        other = page.context.new_page()
+        other.goto(base)
+        other.get_by_text("The program that serves this page does not answer.").first.wait_for()
+        check("Secret" not in other.content(), "the browser kept what was asked")
+        browser.state(other, "shell", "desktop-light")
+        rig.serve("installs", server.port)
+        other.locator(".pair").wait_for()
+        other.get_by_role("link", name="History").click()
+        other.get_by_text("<Secret.>").wait_for()
+
+
+def looks(browser, rig):
+    """A conversation in every look: pictures, and what axe-core finds."""
+    server = rig.serve("looks", service=rig.gemini.address)
+    rig.gemini.answers[TEXT] = (["La casa es grande."], {"confidence": 0.8, "alternatives": ["Es una casa grande."]},
+                                None)
+    with browser.page(server.address) as page:
+        ready(page)
+        ask(page, TEXT, "La casa es grande.")
+        address = page.url
+    for look in list(LOOKS) + list(MORE_LOOKS):
+        with browser.page(server.address, look) as page:
+            ready(page)
+            browser.state(page, "empty", look)
+            page.goto(address)
+            answer(page, "La casa es grande.").wait_for()
+            browser.state(page, "conversation", look)
+            if look in LOOKS or look == "zoom-200":
+                page.locator("[data-act=sheet][data-side=to]").click()
+                page.get_by_role("heading", name="Africa").wait_for()
+                page.screenshot(path=browser.pictures / f"sheet-{look}.png")
+                # Of all six hundred, axe-core would need ten seconds.
+                page.locator("#language-search").fill("span")
+                page.get_by_role("heading", name="found").wait_for()
+                browser.state(page, "sheet-search", look)
+            check_console(page)
+
+
+FLOWS = (asks, talks, waits, restarts, guards, keys, sheet, remembers, chooses, speaks, welcomes, installs, looks)
+
+
+def main(translate, interpreter, tern, pictures, *chosen):
+    began = time.monotonic()
+    shutil.rmtree(pictures, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as folder:
+        rig = Rig(translate, interpreter, tern, folder)
+        try:
+            with Browser(pictures, "--host-resolver-rules=MAP stranger.test 127.0.0.1") as browser:
+                for flow in FLOWS:
+                    if chosen and flow.__name__ not in chosen:
+                        continue
+                    start = time.monotonic()
+                    flow(browser, rig)
+                    print(f"{flow.__name__}: {time.monotonic() - start:.1f} s", flush=True)
+                for process in rig.served:
+                    process.end()
+                    token = process.address.split("#")[1]
+                    spoken = [line for line in process.lines if token in line]
+                    check(len(spoken) == 1, f"translate said {process.lines}")
+        finally:
+            rig.end()
+    for problem in browser.found:
+        print(problem)
+    check(not browser.found, f"{len(browser.found)} problems in {browser.states} states")
+    print(f"script/pages: {browser.states} states are as they should be, {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except Failed as failure:
+        sys.exit(f"script/pages: {failure}")
