@@ -37,6 +37,7 @@ struct InjectionTests {
     "TernPages/PageTokenFile": "the token of a page",
     "TernServer/Access/JWTDenials": "an operator's list",
     "TernServer/Access/JWTKeySource": "an issuer's keys",
+    "TernServer/Access/OperatorTokens": "an operator's list",
     "TernServer/HTTP/ServerCertificate": "a certificate's",
     "TernServer/Store/SQLite/ServingLock": "a lock's",
     "TernServer/Store/PostgreSQL/PasswordFile": "a password",
