@@ -67,6 +67,8 @@ public struct SpaceStoreConformance: Sendable {
     .members: AuthorChecks.checkMembers, .tokens: TokenChecks.checkTokens,
     .several: TokenChecks.checkSeveral, .replaced: TokenChecks.checkReplaced,
     .places: TokenChecks.checkHeads,
+    .audit: AuditChecks.checkAudit, .auditRemoval: AuditChecks.checkAuditRemoval,
+    .auditBound: AuditChecks.checkAuditBound,
     .removed: RemovalChecks.checkRemoved,
     .remains: RemovalChecks.checkRemains, .keepingMost: KeepingChecks.checkKeepingMost,
   ]
@@ -134,6 +136,9 @@ public struct SpaceStoreConformance: Sendable {
     case several = "several tokens are found by one query, each once"
     case replaced = "a token takes the place of another one, whose end comes nearer"
     case places = "the positions of several spaces are of those that are there"
+    case audit = "an audit record has the next number, and is found by that and by its space"
+    case auditRemoval = "a space's removal is recorded with it, and its records stay"
+    case auditBound = "the oldest audit records go"
     case removed = "a removed space is gone as a whole, and its name is free at once"
     case remains = "what a removed space held goes in steps, and nothing else does"
     case keepingMost = "the space that keeps the most bytes is found"

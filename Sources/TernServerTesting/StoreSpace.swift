@@ -161,10 +161,11 @@ struct StoreSpace {
     let page = try page(after: summary.trimmed)
     let records = try store.authorRecords(of: name)
     let (spaces, tokens) = try (store.spaces(), store.tokens())
+    let audit = try store.auditRecords(after: 0, of: nil, atMost: 1_000)
     return try update { transaction in
       StorePicture(
         summary: summary, usage: usage, page: page, records: records, spaces: spaces,
-        tokens: tokens, heads: try transaction.heads(),
+        tokens: tokens, audit: audit, heads: try transaction.heads(),
         leases: try transaction.leases(), stored: try transaction.marks(.stored),
         trimmed: try transaction.marks(.trimmed), snapshots: try transaction.snapshots(),
         dropped: try transaction.droppedSnapshots(), parts: try transaction.storedParts(of: "kept"),
@@ -180,6 +181,7 @@ struct StorePicture: Equatable, Sendable {
   let records: [ReplicaID: AuthorRecord]
   let spaces: [SpaceName]
   let tokens: [TokenRecord]
+  var audit: [AuditRecord]
   let heads: [ReplicaID: AuthorHead]
   let leases: [ReplicaID: Lease]
   let stored: [PositionMark]

@@ -72,6 +72,8 @@ enum TransactionChecks {
     let new = StoredSnapshot(
       id: "new", cursor: RemoteCursor(rawValue: "cursor"), position: 4, isBase: true, parts: 1,
       touched: .at(2))
+    let entry = AuditEntry(
+      actor: AuditActor(stored: "operator:ada"), action: .setQuota, space: space.name, time: .at(2))
     return [
       ("operations", { try $0.append(operations, heads: operations.heads) }),
       ("heads", { try $0.append([], heads: operations.heads) }),
@@ -104,6 +106,7 @@ enum TransactionChecks {
         { _ = try $0.removeTrimmed(through: 1, operations: 1, contentBytes: 1 << 20) }
       ),
       ("an untrim", { _ = try $0.untrim() }),
+      ("an audit record", { try $0.audit.add(entry, keeping: 1) }),
     ]
   }
 

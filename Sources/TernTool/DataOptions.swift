@@ -135,7 +135,9 @@ func withVisitingService(
   if !mayCreate { try options.checkFileIsThere() }
   let data = try options.open(checkpoints: checkpoints)
   defer { data.close() }
-  try body(SpaceService(store: data.store, clock: data.store.clock))
+  var service = SpaceService(store: data.store, clock: data.store.clock)
+  service.actor = .ofThisCommand
+  try body(service)
 }
 
 /// - Throws: `ValidationError` for a space that isn't there.

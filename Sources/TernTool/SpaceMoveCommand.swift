@@ -69,7 +69,7 @@ struct SpaceMoveCommand: AsyncParsableCommand {
     do {
       try MovedData.with(source, mayCreate: false) { source in
         if lost {
-          try SpaceMove.serveAgain(name, in: source)
+          try SpaceMove.serveAgain(name, in: source, by: .ofThisCommand)
           return print("space \(name) is served where it is")
         }
         try MovedData.with(target, mayCreate: !cancel) { try move(name, from: source, to: $0) }
@@ -86,7 +86,7 @@ struct SpaceMoveCommand: AsyncParsableCommand {
   ) throws {
     let disk: ServerDisk = self.target.isDatabase ? .unlimited : .holding(self.target.data)
     let service = SpaceService(store: target, clock: target.clock, disk: disk)
-    let move = SpaceMove(name, from: source, to: target) { bytes in
+    let move = SpaceMove(name, from: source, to: target, by: .ofThisCommand) { bytes in
       guard let shortage = try service.shortage(adding: bytes) else { return }
       throw ValidationError("\(shortage); make room, and run the move again to go on")
     } willDo: {

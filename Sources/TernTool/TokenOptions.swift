@@ -71,11 +71,11 @@ extension SpaceService {
   ///
   /// - Throws: `ValidationError` where there is none, or more than one.
   func token(named id: String) throws -> TokenRecord {
-    let matches = try store.tokens().filter { $0.digest.description == id }
-    guard matches.count == 1 else {
-      throw ValidationError("there is no token \(id); see 'tern token list'")
+    do {
+      return try asOperator.token(named: id)
+    } catch let error as RemoteError {
+      throw ValidationError(error.message)
     }
-    return matches[0]
   }
 }
 #endif

@@ -20,9 +20,6 @@ struct TokenRotateCommand: AsyncParsableCommand {
 
   @OptionGroup var expiry: TokenExpiry
 
-  /// A week: a device that is on its way has it by then.
-  private static let graceSeconds = 7 * 86_400
-
   func run() async throws {
     try withVisitingService(options) { service in
       var generator = SystemRandomNumberGenerator()
@@ -30,7 +27,7 @@ struct TokenRotateCommand: AsyncParsableCommand {
       do {
         print(
           try service.asOperator.rotateToken(
-            old.digest, grace: .seconds(grace?.seconds ?? Self.graceSeconds),
+            old.digest, grace: grace.map { .seconds($0.seconds) } ?? SpaceOperator.grace,
             expires: expiry.date(service.clock), using: &generator))
       } catch let error as RemoteError where error.code == .notFound {
         throw ValidationError(error.message)

@@ -105,6 +105,7 @@ package struct PostgreSQLDoctor {
       expected[table.name] = Set(names.map(\.name))
     }
     expected["space"]?.formUnion(["id", "name", "epoch", "phase", "peer"])
+    expected["audit"] = ["number", "at_ms", "actor", "action", "space", "details"]
     var isWhole = true
     for (table, names) in expected.sorted(by: { $0.key < $1.key })
     where !names.isSubset(of: columns[table] ?? []) {

@@ -100,6 +100,11 @@ public struct ServerLimits: Hashable, Sendable {
   /// How often a space that changes asks for one.
   public var stateInterval = Duration.seconds(24 * 3600)
 
+  // MARK: - The audit log
+
+  /// What a store keeps of what operators changed, in all spaces together. The oldest go.
+  public var auditRecords = 100_000
+
   // MARK: - The horizon
 
   /// How long a replica holds the horizon back after it last pulled.

@@ -12,6 +12,8 @@ package struct SpaceMove {
   package let source: any MovableStore
   package let target: any MovableStore
   let limits: ServerLimits
+  /// Who moves it, for both stores' audit logs; `nil` records nothing.
+  let actor: AuditActor?
   /// Says before so many bytes are written to the target whether it has the room.
   let room: (Int) throws -> Void
   /// Told what is next. What it throws ends the move there.
@@ -43,13 +45,15 @@ package struct SpaceMove {
 
   package init(
     _ space: SpaceName, from source: any MovableStore, to target: any MovableStore,
-    limits: ServerLimits = .init(), room: @escaping (Int) throws -> Void = { _ in },
+    limits: ServerLimits = .init(), by actor: AuditActor? = nil,
+    room: @escaping (Int) throws -> Void = { _ in },
     willDo: @escaping (Step) throws -> Void = { _ in }
   ) {
     self.space = space
     self.source = source
     self.target = target
     self.limits = limits
+    self.actor = actor
     self.room = room
     self.willDo = willDo
   }
@@ -109,7 +113,7 @@ package struct SpaceMove {
   private func begin() throws {
     guard try standing(in: target) == nil else { throw taken() }
     try willDo(.leave)
-    try change(source, from: [.served], peer: nil) {
+    try change(source, from: [.served], peer: nil, as: .beginMove) {
       $0.phase = .leaving
       $0.peer = target.epoch
     }
@@ -122,12 +126,16 @@ package struct SpaceMove {
 
   private func open() throws {
     try willDo(.open)
-    try change(target, from: [.arriving], peer: source.epoch) { $0.phase = .served }
+    try change(target, from: [.arriving], peer: source.epoch, as: .receiveSpace) {
+      $0.phase = .served
+    }
   }
 
   private func finish() throws {
     try willDo(.finish)
-    try change(source, from: [.frozen, .moved], peer: target.epoch) { $0.phase = .moved }
+    try change(source, from: [.frozen, .moved], peer: target.epoch, as: .finishMove) {
+      $0.phase = .moved
+    }
   }
 
   /// Takes back a move that did not come to its end: the source serves the space as before, and
@@ -151,7 +159,7 @@ package struct SpaceMove {
         throw SpaceMoveError(
           .elsewhere, "space \(space) is on its way to another store; name that one")
       }
-      try Self.serveAgain(space, in: source)
+      try Self.serveAgain(space, in: source, by: actor)
     }
     while try target.removeRemains(
       rows: limits.trimmedOperations, contentBytes: limits.trimmedBytes)
@@ -162,7 +170,9 @@ package struct SpaceMove {
   /// is there, ``cancel()`` looks whether that serves it already.
   ///
   /// - Throws: ``SpaceMoveError`` with `over` for a space that is not on its way.
-  package static func serveAgain(_ space: SpaceName, in source: any MovableStore) throws {
+  package static func serveAgain(
+    _ space: SpaceName, in source: any MovableStore, by actor: AuditActor? = nil
+  ) throws {
     try source.updateRows(of: space) { transaction, rows in
       var standing = transaction.standing
       guard try transaction.spacesBefore == nil, [.leaving, .frozen].contains(standing.phase) else {
@@ -171,6 +181,7 @@ package struct SpaceMove {
       }
       (standing.phase, standing.peer) = (.served, nil)
       try rows.set(standing)
+      try record(.cancelMove, of: space, by: actor, at: source, transaction)
     }
   }
 
@@ -191,19 +202,35 @@ package struct SpaceMove {
 
   /// Writes a standing, if the space still has one of those that are expected.
   ///
-  /// - Parameter peer: the one that it has to have; `nil` where it doesn't matter.
+  /// - Parameters:
+  ///   - peer: the one that it has to have; `nil` where it doesn't matter.
+  ///   - action: what the audit log calls it; `nil` for a step that it doesn't tell of.
   private func change(
     _ store: any MovableStore, from phases: [SpacePhase], peer: String?,
-    _ body: (inout SpaceStanding) -> Void
+    as action: AuditAction? = nil, _ body: (inout SpaceStanding) -> Void
   ) throws {
     try store.updateRows(of: space) { transaction, rows in
       var standing = transaction.standing
       guard try transaction.spacesBefore == nil, phases.contains(standing.phase),
         peer == nil || standing.peer == peer
       else { throw interrupted() }
+      let before = standing
       body(&standing)
       try rows.set(standing)
+      // What an earlier run did it has recorded.
+      guard let action, standing != before else { return }
+      try Self.record(action, of: space, by: actor, at: store, transaction)
     }
+  }
+
+  private static func record(
+    _ action: AuditAction, of space: SpaceName, by actor: AuditActor?, at store: any MovableStore,
+    _ transaction: any SpaceTransaction
+  ) throws {
+    guard let actor else { return }
+    try transaction.audit.add(
+      AuditEntry(actor: actor, action: action, space: space, time: store.clock.now),
+      keeping: ServerLimits().auditRecords)
   }
 
   func interrupted() -> SpaceMoveError {

@@ -10,6 +10,8 @@ struct SpaceAccess: Sendable {
   let limits: ServerLimits
   /// Whether writing makes a space that doesn't exist.
   let makesSpaces: Bool
+  /// In whose name an operator's changes are recorded; `nil` records none.
+  let actor: AuditActor?
 
   /// One transaction that may write into a space.
   ///
@@ -84,6 +86,7 @@ struct LockedSpace {
   func ensureRoom() throws {
     guard let spaces = try rows.spacesBefore else { return }
     guard access.makesSpaces else {
+      if access.actor != nil { throw absent }
       throw RemoteError(.unauthorized, "the space was removed, and its tokens with it")
     }
     guard spaces >= limits.spaces else { return }
@@ -94,9 +97,11 @@ struct LockedSpace {
 
   /// That the space was there before this transaction, which would make it.
   func ensureIsThere() throws {
-    guard try rows.spacesBefore == nil else {
-      throw RemoteError(.notFound, "there is no space \(name); see 'tern space list'")
-    }
+    guard try rows.spacesBefore == nil else { throw absent }
+  }
+
+  private var absent: RemoteError {
+    RemoteError(.notFound, "there is no space \(name); see 'tern space list'")
   }
 
   // MARK: - What an operator asked for
@@ -123,14 +128,21 @@ struct LockedSpace {
     try rows.authorRecords(of: [replica])[replica]
   }
 
+  /// Changes what the space says of an author, as an operator.
+  ///
   /// - Returns: whether the space knows the author.
-  func change(_ replica: ReplicaID, _ body: (inout AuthorRecord) throws -> Void) throws -> Bool {
+  func change(
+    _ replica: ReplicaID, as action: AuditAction, _ details: [String: String] = [:],
+    _ body: (inout AuthorRecord) throws -> Void
+  ) throws -> Bool {
     try ensureRoom()
     let known = try record(of: replica)
     guard try known != nil || !rows.heads(of: [replica]).isEmpty else { return false }
     var record = known ?? AuthorRecord()
     try body(&record)
+    guard record != known ?? AuthorRecord() else { return true }
     try rows.set(record, of: replica)
+    try self.record(action, details.merging(["replica": "\(replica)"]) { $1 })
     return true
   }
 }

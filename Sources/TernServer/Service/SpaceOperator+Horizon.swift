@@ -60,6 +60,7 @@ extension SpaceOperator {
       if let noted = book[space, replica] { book.remove([replica: noted], in: space) }
       guard try locked.rows.leases()[replica] != nil else { return false }
       try locked.rows.set(nil as Lease?, of: replica)
+      try locked.record(.releaseReplica, ["replica": "\(replica)"])
       return true
     }
   }

@@ -13,23 +13,32 @@ public struct SpaceOperator: Sendable {
   /// reports. A push that is under way commits before this returns, or is refused. Devices pull
   /// what the space has, and keep what they write.
   ///
+  /// - Returns: whether it took something before.
   /// - Throws: ``RemoteError`` with `not-found` where there is no such space, or with `unavailable`
   ///   or `space-moved` where it is on its way to another store; the store's errors.
-  public func suspend(_ space: SpaceName) throws {
+  @discardableResult
+  public func suspend(_ space: SpaceName) throws -> Bool {
     try access.update(space) { space in
       try space.ensureIsThere()
-      guard space.rows.suspended == nil else { return }
+      guard space.rows.suspended == nil else { return false }
       try setSuspended(space, clock.now)
+      try space.record(.suspendSpace)
+      return true
     }
   }
 
   /// Has a space take again what devices bring.
   ///
+  /// - Returns: whether it was suspended.
   /// - Throws: As ``suspend(_:)`` does.
-  public func resume(_ space: SpaceName) throws {
+  @discardableResult
+  public func resume(_ space: SpaceName) throws -> Bool {
     try access.update(space) { space in
       try space.ensureIsThere()
+      guard space.rows.suspended != nil else { return false }
       try setSuspended(space, nil)
+      try space.record(.resumeSpace)
+      return true
     }
   }
 
@@ -37,6 +46,15 @@ public struct SpaceOperator: Sendable {
     var deadlines = try space.rows.deadlines
     deadlines.suspended = time
     try space.rows.set(deadlines)
+  }
+
+  /// The first transaction of ``SpaceService/removeSpace(_:)``, after which the space is gone.
+  func takeAway(_ space: SpaceName) throws -> Bool {
+    let wasThere = try service.store.removeSpace(
+      space, recording: access.entry(.deleteSpace, space), keeping: access.limits.auditRecords)
+    service.leases.forget(space)
+    service.board.finish(space)
+    return wasThere
   }
 
   /// As ``SpaceService/revoke(_:)``, by the token's digest.
@@ -47,12 +65,33 @@ public struct SpaceOperator: Sendable {
       // Under the space's lock: a move copies all tokens, and none may be revoked here alone.
       return try access.update(record.space) { space in
         try space.ensureIsThere()
-        return try space.rows.remove(digest) != nil
+        guard let removed = try space.rows.remove(digest) else { return false }
+        try space.record(.revokeToken, removed.auditDetails)
+        return true
       }
     } catch let error as RemoteError where error.code == .notFound {
       return false
     }
   }
+
+  /// The token that a list names by an id, of one space or of any.
+  ///
+  /// - Throws: ``RemoteError`` with `not-found` where there is none, or more than one.
+  public func token(named id: some StringProtocol, of space: SpaceName? = nil) throws -> TokenRecord
+  {
+    let matches = try service.store.tokens().filter {
+      $0.digest.description == id && (space == nil || $0.space == space)
+    }
+    guard matches.count == 1 else {
+      throw RemoteError(
+        .notFound, "there is no token \(String(id).shown()); see 'tern token list'")
+    }
+    return matches[0]
+  }
+
+  /// How long a replaced token goes on where nobody says otherwise: a device that is on its way has
+  /// the new one by then.
+  public static let grace = Duration.seconds(7 * 86_400)
 
   /// Makes a token in place of another one, in one transaction: of the same space, member and
   /// label. The other one expires.
@@ -81,6 +120,8 @@ public struct SpaceOperator: Sendable {
       guard try space.rows.replaceToken(old, expiring: clock.now(after: grace), by: new) else {
         throw absent
       }
+      try space.record(
+        .rotateToken, new.auditDetails.merging(["replaces": "\(old)"]) { $1 })
     }
     return token
   }

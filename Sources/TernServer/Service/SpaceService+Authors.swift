@@ -60,6 +60,7 @@ extension SpaceService {
       let head = try space.rows.heads(of: [replica])[replica]?.sequence ?? 0
       (record.bannedAfter, record.admitted) = (head, nil)
       try space.rows.set(record, of: replica)
+      try space.record(.banReplica, ["replica": "\(replica)", "after": "\(head)"])
       return head
     }
   }
@@ -71,7 +72,7 @@ extension SpaceService {
   public func unban(_ replica: ReplicaID, in space: SpaceName) throws -> Bool {
     // What was admitted before is not in force again by this.
     try access.update(space) {
-      try $0.change(replica) { ($0.bannedAfter, $0.admitted) = (nil, nil) }
+      try $0.change(replica, as: .unbanReplica) { ($0.bannedAfter, $0.admitted) = (nil, nil) }
     }
   }
 
@@ -85,7 +86,7 @@ extension SpaceService {
     -> Bool
   {
     try access.update(space) {
-      try $0.change(replica) { record in
+      try $0.change(replica, as: .admitReplica, ["through": "\(sequence)"]) { record in
         if let last = record.bannedAfter {
           throw RemoteError(
             .authorBanned,
@@ -104,7 +105,10 @@ extension SpaceService {
   public func assign(_ replica: ReplicaID, to member: MemberName?, in space: SpaceName) throws
     -> Bool
   {
-    try access.update(space) { try $0.change(replica) { $0.member = member } }
+    let details = member.map { ["member": $0.text] } ?? [:]
+    return try access.update(space) {
+      try $0.change(replica, as: .assignReplica, details) { $0.member = member }
+    }
   }
 }
 

@@ -25,6 +25,7 @@ extension SpaceService {
             + "that one first")
       }
       try rows.drop(id, keptFrom: nil)
+      try space.record(.dropSnapshot, ["snapshot": id])
       guard snapshot.isComplete else { return }
       let before = try rows.snapshots().last(where: \.isComplete)
       let (trimmed, held) = (try rows.trimmed, before?.position ?? 0)

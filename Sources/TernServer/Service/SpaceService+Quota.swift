@@ -23,7 +23,9 @@ extension SpaceService {
     guard try store.spaces().contains(space) else { return false }
     try access.update(space) {
       try $0.ensureIsThere()
+      guard try $0.rows.usage.quota != quota else { return }
       try $0.rows.set(quota)
+      try $0.record(.setQuota, quota.auditDetails)
     }
     return true
   }

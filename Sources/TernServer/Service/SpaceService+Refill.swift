@@ -14,8 +14,11 @@ extension SpaceService {
     try access.update(space) { space in
       try space.ensureIsThere()
       var deadlines = try space.rows.deadlines
-      deadlines.refill = isOpen ? clock.now(after: limits.refillTime) : nil
+      let until = isOpen ? clock.now(after: limits.refillTime) : nil
+      guard deadlines.refill != until else { return until }
+      deadlines.refill = until
       try space.rows.set(deadlines)
+      try space.record(isOpen ? .openRefill : .closeRefill)
       return deadlines.refill
     }
   }

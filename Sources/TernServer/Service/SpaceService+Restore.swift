@@ -43,6 +43,8 @@ extension SpaceService {
         var deadlines = try rows.deadlines
         deadlines.trimming = clock.now(after: limits.trimmedAge)
         try rows.set(deadlines)
+        try space.record(
+          .restoreSpace, ["operations": "\(before - trimmed)", "snapshots": "\(snapshots.count)"])
       }
       return RestoredSpace(
         trimmed: trimmed, operations: before - trimmed, snapshots: snapshots.map(\.id),
@@ -58,8 +60,10 @@ extension SpaceService {
       try space.ensureIsThere()
       let rows = space.rows
       var deadlines = try rows.deadlines
+      guard deadlines.trimming != nil else { return }
       deadlines.trimming = nil
       try rows.set(deadlines)
+      try space.record(.endRestore)
     }
   }
 }

@@ -135,7 +135,9 @@ extension SpaceService {
           .snapshotUnknown, "snapshot \(id) was not refused, so there is nothing to accept")
       }
       // Nobody knows any more whose it was.
-      return try space.intake.take(snapshot, by: .several)
+      let head = try space.intake.take(snapshot, by: .several)
+      try space.record(.acceptSnapshot, ["snapshot": id])
+      return head
     }
     return try finish(grown, in: space)
   }

@@ -10,7 +10,9 @@ extension SpaceService {
   public func createSpace(_ space: SpaceName) throws -> Bool {
     try access.update(space) {
       try $0.ensureRoom()
-      return try $0.rows.spacesBefore != nil
+      guard try $0.rows.spacesBefore != nil else { return false }
+      try $0.record(.createSpace)
+      return true
     }
   }
 
@@ -26,9 +28,7 @@ extension SpaceService {
   ///   maintenance of a server.
   @discardableResult
   public func removeSpace(_ space: SpaceName) throws -> Bool {
-    let wasThere = try store.removeSpace(space)
-    leases.forget(space)
-    board.finish(space)
+    let wasThere = try asOperator.takeAway(space)
     while try removeRemains() {}
     return wasThere
   }

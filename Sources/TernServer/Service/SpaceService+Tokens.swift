@@ -21,7 +21,9 @@ extension SpaceService {
       created: clock.now, expires: expires)
     try access.update(space) {
       try $0.ensureRoom()
+      if try $0.rows.spacesBefore != nil { try $0.record(.createSpace) }
       try $0.rows.add(record)
+      try $0.record(.createToken, record.auditDetails)
     }
     return token
   }

@@ -21,10 +21,14 @@ public struct SpaceService: Sendable {
   /// Whether writing makes a space that doesn't exist. Not over HTTP, where a space without a token
   /// can only be one that was removed while the request was on its way.
   var makesSpaces = true
+  /// Who calls as an operator. Each change through this copy and its ``AuditRecord`` are then one
+  /// transaction; a call that changes nothing leaves none. `nil` records nothing.
+  public var actor: AuditActor?
 
   var access: SpaceAccess {
     SpaceAccess(
-      store: store, clock: clock, watch: clockWatch, limits: limits, makesSpaces: makesSpaces)
+      store: store, clock: clock, watch: clockWatch, limits: limits, makesSpaces: makesSpaces,
+      actor: actor)
   }
   var reserve: DiskReserve { DiskReserve(disk: disk, access: access, givenUp: givenUp) }
 

@@ -90,8 +90,13 @@ public protocol SpaceStore: Sendable {
   /// Removes a space and its tokens. Returns whether there was one.
   ///
   /// It is gone as a whole, and nobody finds it any more; what it held goes with
-  /// ``removeRemains(rows:contentBytes:)``.
-  func removeSpace(_ space: SpaceName) throws -> Bool
+  /// ``removeRemains(rows:contentBytes:)``. Its audit records stay.
+  ///
+  /// - Parameters:
+  ///   - entry: what is added to the audit log in the same transaction, where there was a space.
+  ///   - records: as for ``AuditRows/add(_:keeping:)``.
+  func removeSpace(_ space: SpaceName, recording entry: AuditEntry?, keeping records: Int) throws
+    -> Bool
 
   /// Removes so many rows at most of what removed spaces held, of about `contentBytes` and at least
   /// one, so that no transaction is long. Returns whether there is more.
@@ -118,6 +123,11 @@ public protocol SpaceStore: Sendable {
   /// The connections of this process to the store's database; `nil` for a store without one. Asked
   /// for at every scrape, and so without asking the database.
   var connections: StoreConnections? { get }
+
+  /// What operators changed, in the order of their commits: the records that follow a number, of
+  /// one space or of all, and so many of them at most.
+  func auditRecords(after number: UInt64, of space: SpaceName?, atMost count: Int) throws
+    -> [AuditRecord]
 
   /// The token with a digest, or `nil`.
   func token(_ digest: TokenDigest) throws -> TokenRecord?
@@ -146,6 +156,11 @@ extension SpaceStore {
     _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
   ) throws -> Value? {
     try update(space, body)
+  }
+
+  /// Removes a space without a record of that.
+  package func removeSpace(_ space: SpaceName) throws -> Bool {
+    try removeSpace(space, recording: nil, keeping: 1)
   }
 
   /// The machine's.
@@ -242,6 +257,17 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows, AuthorRows {
 
   /// Removes a token of this space. Returns what was known of it; `nil` where there was none.
   func remove(_ token: TokenDigest) throws -> TokenRecord?
+
+  /// The store's audit log, into which this transaction writes.
+  var audit: any AuditRows { get }
+}
+
+/// A store's audit log inside a transaction.
+public protocol AuditRows {
+  /// Adds a record with the next number, and removes the oldest records.
+  ///
+  /// - Parameter records: how many the store keeps of all spaces, from 1 on.
+  func add(_ entry: AuditEntry, keeping records: Int) throws
 }
 
 extension SpaceTransaction {

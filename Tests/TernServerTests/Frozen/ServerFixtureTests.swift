@@ -21,6 +21,8 @@ struct ServerFixtureTests {
     case keptSeven
     /// That of format 8.
     case keptEight
+    /// That of format 9.
+    case keptNine
     /// What today's code makes in its place.
     case made
   }
@@ -33,6 +35,7 @@ struct ServerFixtureTests {
   private static let six = kept("server-6.tern")
   private static let seven = kept("server-7.tern")
   private static let eight = kept("server-8.tern")
+  private static let nine = kept("server-9.tern")
   private static let shed = SpaceName(stored: "shed")
   private static let (yard, attic) = (SpaceName(stored: "yard"), SpaceName(stored: "attic"))
   private static let otherEpoch = "7c0d5b1e9f3a2846d1c4b7a09e8f6352"
@@ -97,6 +100,9 @@ struct ServerFixtureTests {
     #expect(lasting == expiringToken)
     try service.asOperator.suspend(shed)
     try makeMoved(service, store)
+    var recorded = service
+    recorded.actor = .operator(try OperatorName("olga"))
+    #expect(try recorded.setQuota(SpaceQuota(authors: 9), of: yard))
     try store.close()
   }
 
@@ -133,6 +139,7 @@ struct ServerFixtureTests {
     case .keptSix: try FileManager.default.copyItem(atPath: Self.six, toPath: path)
     case .keptSeven: try FileManager.default.copyItem(atPath: Self.seven, toPath: path)
     case .keptEight: try FileManager.default.copyItem(atPath: Self.eight, toPath: path)
+    case .keptNine: try FileManager.default.copyItem(atPath: Self.nine, toPath: path)
     case .made: try Self.make(path)
     }
     try body(path)
@@ -161,9 +168,13 @@ struct ServerFixtureTests {
           page.operations.first.map { Array($0.bytes[$0.bodyOffset...]) } == Array("two".utf8))
         #expect(refusal { _ = try service.pull(from: .home, after: nil) } != nil)
         if origin != .kept { try checkFive(service) }
-        if [.keptSix, .keptSeven, .keptEight, .made].contains(origin) { try checkSix(service) }
-        if [.keptSeven, .keptEight, .made].contains(origin) { try checkSeven(service) }
-        if [.keptEight, .made].contains(origin) { try checkEight(service) }
+        // In the order of their formats.
+        let place = try #require(Origin.allCases.firstIndex(of: origin))
+        func has(_ first: Origin) -> Bool { place >= Origin.allCases.firstIndex(of: first)! }
+        if has(.keptSix) { try checkSix(service) }
+        if has(.keptSeven) { try checkSeven(service) }
+        if has(.keptEight) { try checkEight(service) }
+        try checkNine(service, hasRecord: has(.keptNine))
         try store.close()
       }
       let store = try openStore(path)
@@ -184,6 +195,15 @@ struct ServerFixtureTests {
       try expectHealthy(store)
       try store.close()
     }
+  }
+
+  /// What format 9 has more. One that was brought forward has nothing of before.
+  private func checkNine(_ service: SpaceService, hasRecord: Bool) throws {
+    let records = try service.store.auditRecords(after: 0, of: nil, atMost: 9)
+    let entry = AuditEntry(
+      actor: AuditActor(stored: "operator:olga"), action: .setQuota, space: Self.yard,
+      time: Date(milliseconds: 1_700_000_000_000), details: ["authors": "9"])
+    #expect(records == (hasRecord ? [AuditRecord(number: 1, entry)] : []))
   }
 
   /// What format 8 has more.
@@ -244,9 +264,9 @@ struct ServerFixtureTests {
       "made once, where TERN_MAKE_FIXTURES is set"))
   func `the file is made once`() throws {
     // Refuses to overwrite.
-    try #require(!FileManager.default.fileExists(atPath: Self.eight))
+    try #require(!FileManager.default.fileExists(atPath: Self.nine))
     // Elsewhere, because a log and its index stay beside a file in WAL mode.
-    try withCopy(.made) { try FileManager.default.copyItem(atPath: $0, toPath: Self.eight) }
+    try withCopy(.made) { try FileManager.default.copyItem(atPath: $0, toPath: Self.nine) }
   }
 }
 

@@ -32,7 +32,7 @@ struct MaintenanceTests {
       _ = try server.service.push([ada.write()], to: .home)
       // The first is written down, the second noted.
       for _ in 0..<2 { _ = try server.service.pull(from: .home, after: nil, excluding: bob) }
-      _ = store.removeSpace(.home)
+      _ = try store.removeSpace(.home)
       while !server.service.leases.waiting(in: .home).isEmpty { await Task.yield() }
       #expect(store.spaces().isEmpty)
     }

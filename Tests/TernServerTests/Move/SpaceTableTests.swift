@@ -4,7 +4,8 @@ import Testing
 
 @testable import TernServer
 
-/// What moves is what there is: a column that a table gets belongs into `SpaceTable` too.
+/// What moves is what there is: a column that a table gets belongs into `SpaceTable` too. The store
+/// keeps its epoch and its audit log.
 @Suite("Move: the tables of a space")
 struct SpaceTableTests {
   /// Those by which a store knows its own rows, and where a space stands.
@@ -24,7 +25,7 @@ struct SpaceTableTests {
         db,
         sql: """
           SELECT t.name, c.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
-          WHERE t.schema = 'main' AND t.strict AND t.name <> 'store'
+          WHERE t.schema = 'main' AND t.strict AND t.name NOT IN ('store', 'audit')
           """
       ).map { ($0[0] as String, $0[1] as String) }
     }
@@ -41,7 +42,7 @@ struct SpaceTableTests {
     let found = try database.run(
       """
       SELECT table_name::text, column_name::text FROM information_schema.columns
-      WHERE table_schema = '\(database.schema)' AND table_name <> 'store'
+      WHERE table_schema = '\(database.schema)' AND table_name NOT IN ('store', 'audit')
       """
     ).map { ($0.text(0) ?? "", $0.text(1) ?? "") }
     var tables = Dictionary(grouping: found, by: \.0).mapValues { Set($0.map(\.1)) }

@@ -53,6 +53,8 @@ struct SpaceStoreConformanceTests {
     (.mixesMarks, [.marks, .reads]), (.countsBanned, [.authors]), (.countsForAll, [.counted]),
     (.givesAllMembers, [.members]), (.findsAllTokens, [.several]), (.placesAbsent, [.places]),
     (.forgetsExpiry, [.replaced]), (.staysSuspended, [.suspension]),
+    (.mixesRecords, [.audit]), (.forgetsRemoval, [.auditRemoval]),
+    (.keepsOldRecords, [.auditBound]),
   ]
 
   @Test func `every scenario is failed by a fault, and every fault fails one`() {

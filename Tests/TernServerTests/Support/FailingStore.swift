@@ -123,7 +123,12 @@ final class FailingStore: SpaceStore {
   }
 
   func spaces() throws -> [SpaceName] { try base.spaces() }
-  func removeSpace(_ space: SpaceName) throws -> Bool { try base.removeSpace(space) }
+  func removeSpace(_ space: SpaceName, recording entry: AuditEntry?, keeping records: Int) throws
+    -> Bool
+  { try base.removeSpace(space, recording: entry, keeping: records) }
+  func auditRecords(after number: UInt64, of space: SpaceName?, atMost count: Int) throws
+    -> [AuditRecord]
+  { try base.auditRecords(after: number, of: space, atMost: count) }
   func removeRemains(rows: Int, contentBytes: Int) throws -> Bool {
     try note(.removeRemains)
     return try base.removeRemains(rows: rows, contentBytes: contentBytes)

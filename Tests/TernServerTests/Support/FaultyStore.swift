@@ -48,6 +48,11 @@ final class FaultyStore: SpaceStore {
     /// Of a token that it removes it doesn't say until when that was good.
     case forgetsExpiry
     case staysSuspended
+    /// The audit log of one space is that of all.
+    case mixesRecords
+    /// A removal leaves no record.
+    case forgetsRemoval
+    case keepsOldRecords
     case hidesOwn, mixesMarks, countsBanned, countsForAll, givesAllMembers
   }
 
@@ -133,12 +138,20 @@ final class FaultyStore: SpaceStore {
 
   func spaces() -> [SpaceName] { base.spaces() }
 
-  func removeSpace(_ space: SpaceName) -> Bool {
-    fault == .keepsRemoved ? true : base.removeSpace(space)
+  func removeSpace(_ space: SpaceName, recording entry: AuditEntry?, keeping records: Int) -> Bool {
+    if fault == .keepsRemoved { return true }
+    let entry = fault == .forgetsRemoval ? nil : entry
+    return base.removeSpace(space, recording: entry, keeping: records)
+  }
+
+  func auditRecords(
+    after number: UInt64, of space: SpaceName?, atMost count: Int
+  ) -> [AuditRecord] {
+    base.auditRecords(after: number, of: fault == .mixesRecords ? nil : space, atMost: count)
   }
 
   func removeRemains(rows: Int, contentBytes: Int) -> Bool {
-    if fault == .removesBeside { _ = base.spaces().first.map { base.removeSpace($0) } }
+    if fault == .removesBeside { _ = try? base.spaces().first.map { try base.removeSpace($0) } }
     return base.removeRemains(rows: rows, contentBytes: contentBytes)
   }
 

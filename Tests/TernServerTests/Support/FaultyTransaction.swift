@@ -75,6 +75,16 @@ final class FaultyTransaction: SpaceTransaction {
     if fault == .forgetsExpiry { record?.expires = nil }
     return record
   }
+  var audit: any AuditRows { FaultyAuditRows(base: base.audit, fault: fault) }
+}
+
+private struct FaultyAuditRows: AuditRows {
+  let base: any AuditRows
+  let fault: FaultyStore.Fault
+
+  func add(_ entry: AuditEntry, keeping records: Int) throws {
+    try base.add(entry, keeping: fault == .keepsOldRecords ? .max : records)
+  }
 }
 
 extension FaultyTransaction {

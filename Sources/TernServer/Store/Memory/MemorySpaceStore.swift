@@ -11,6 +11,13 @@ public final class MemorySpaceStore: SpaceStore {
   struct Contents {
     var spaces: [SpaceName: MemorySpace] = [:]
     var tokens: [TokenDigest: TokenRecord] = [:]
+    /// The oldest first.
+    var audit: [AuditRecord] = []
+
+    mutating func record(_ entry: AuditEntry, keeping records: Int) {
+      audit.append(AuditRecord(number: (audit.last?.number ?? 0) + 1, entry))
+      audit.removeFirst(max(0, audit.count - records))
+    }
   }
 
   public init(using generator: inout some RandomNumberGenerator) {
@@ -98,10 +105,25 @@ public final class MemorySpaceStore: SpaceStore {
     contents.withLock { $0.spaces.keys.sorted { $0.text < $1.text } }
   }
 
-  public func removeSpace(_ space: SpaceName) -> Bool {
+  public func removeSpace(
+    _ space: SpaceName, recording entry: AuditEntry?, keeping records: Int
+  ) -> Bool {
     contents.withLock { contents in
       contents.tokens = contents.tokens.filter { $0.value.space != space }
-      return contents.spaces.removeValue(forKey: space) != nil
+      guard contents.spaces.removeValue(forKey: space) != nil else { return false }
+      if let entry { contents.record(entry, keeping: records) }
+      return true
+    }
+  }
+
+  public func auditRecords(
+    after number: UInt64, of space: SpaceName?, atMost count: Int
+  ) -> [AuditRecord] {
+    contents.withLock { contents in
+      let found = contents.audit.lazy.filter {
+        $0.number > number && (space == nil || $0.entry.space == space)
+      }
+      return Array(found.prefix(count))
     }
   }
 

@@ -14,6 +14,7 @@ struct MemoryWrites {
   fileprivate(set) var passed: MemorySpace?
   /// `nil` for those that it removes.
   fileprivate(set) var tokens: [TokenDigest: TokenRecord?] = [:]
+  fileprivate(set) var audit: [(entry: AuditEntry, keeping: Int)] = []
 }
 
 extension MemorySpaceStore.Contents {
@@ -24,6 +25,15 @@ extension MemorySpaceStore.Contents {
       writes.operations, base: writes.base, heads: writes.heads)
     spaces[space]?.keep(writes.keeping)
     for (digest, token) in writes.tokens { tokens[digest] = token }
+    for (entry, records) in writes.audit { record(entry, keeping: records) }
+  }
+}
+
+private struct MemoryAuditRows: AuditRows {
+  let transaction: MemorySpaceTransaction
+
+  func add(_ entry: AuditEntry, keeping records: Int) {
+    transaction.writes.audit.append((entry, records))
   }
 }
 
@@ -32,7 +42,7 @@ extension MemorySpaceStore.Contents {
 final class MemorySpaceTransaction: SpaceTransaction {
   let position: UInt64
   let spacesBefore: Int?
-  private(set) var writes: MemoryWrites
+  fileprivate(set) var writes: MemoryWrites
   var keeping: MemoryKeeping {
     get { writes.keeping }
     _modify { yield &writes.keeping }
@@ -122,6 +132,8 @@ final class MemorySpaceTransaction: SpaceTransaction {
     writes.tokens.updateValue(nil, forKey: token)
     return found
   }
+
+  var audit: any AuditRows { MemoryAuditRows(transaction: self) }
 
   func authorRecords(of authors: Set<ReplicaID>) -> [ReplicaID: AuthorRecord] {
     keeping.authors.filter { authors.contains($0.key) }

@@ -14,18 +14,21 @@ struct PostgreSQLSchema {
   /// Every table, each after those that it refers to.
   var statements: [String] {
     [store, space, operation, operationBytes, head, token, tokenIndex, snapshot, snapshotPart]
-      + [lease, mark("mark"), mark("trim_mark"), state, author, bannedIndex]
+      + [lease, mark("mark"), mark("trim_mark"), state, author, bannedIndex, audit, auditIndex]
       // Compressed already by whoever sends them.
       + ["operation_bytes", "snapshot_part"].map {
         "ALTER TABLE \(self($0)) ALTER bytes SET STORAGE EXTERNAL"
       }
   }
 
+  /// Who writes an audit record locks the row until its commit, so that numbers are in the order of
+  /// commits and have no gap.
   private var store: String {
     """
     CREATE TABLE \(self("store")) (
       one boolean PRIMARY KEY DEFAULT true CHECK (one),
-      epoch text NOT NULL, format bigint NOT NULL, oldest_format bigint NOT NULL)
+      epoch text NOT NULL, format bigint NOT NULL, oldest_format bigint NOT NULL,
+      audited bigint NOT NULL DEFAULT 0)
     """
   }
 
@@ -145,6 +148,18 @@ struct PostgreSQLSchema {
 
   private var bannedIndex: String {
     "CREATE INDEX author_banned ON \(self("author")) (space) WHERE banned_after IS NOT NULL"
+  }
+
+  private var audit: String {
+    """
+    CREATE TABLE \(self("audit")) (
+      number bigint PRIMARY KEY, at_ms bigint NOT NULL, actor text NOT NULL, action text NOT NULL,
+      space text COLLATE "C" NOT NULL, details text NOT NULL)
+    """
+  }
+
+  private var auditIndex: String {
+    "CREATE INDEX audit_space ON \(self("audit")) (space, number)"
   }
 }
 #endif

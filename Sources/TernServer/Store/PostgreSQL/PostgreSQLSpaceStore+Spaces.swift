@@ -156,7 +156,9 @@ extension PostgreSQLSpaceStore {
   }
 
   /// Its rows go with ``removeRemains(rows:contentBytes:)``.
-  public func removeSpace(_ space: SpaceName) throws -> Bool {
+  public func removeSpace(
+    _ space: SpaceName, recording entry: AuditEntry?, keeping records: Int
+  ) throws -> Bool {
     try write { db in
       // Its id alone: a space whose numbers are damaged can be removed.
       let row = try db.run(
@@ -166,6 +168,7 @@ extension PostgreSQLSpaceStore {
       db.queue(
         "UPDATE \(schema("space")) SET name = $2 WHERE id = $1",
         [.integer(id), .text(RemovedSpace.name(of: id))])
+      if let entry { PostgreSQLAuditRows(db: db, schema: schema).add(entry, keeping: records) }
       return true
     }
   }

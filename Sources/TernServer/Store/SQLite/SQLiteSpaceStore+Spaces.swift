@@ -12,7 +12,9 @@ extension SQLiteSpaceStore {
   }
 
   /// The file does not get smaller, and its free pages hold old bytes until they are used again.
-  public func removeSpace(_ space: SpaceName) throws -> Bool {
+  public func removeSpace(
+    _ space: SpaceName, recording entry: AuditEntry?, keeping records: Int
+  ) throws -> Bool {
     try writing { db in
       // Its id alone: a space whose numbers are damaged can be removed.
       guard
@@ -22,6 +24,7 @@ extension SQLiteSpaceStore {
       try db.execute(sql: "DELETE FROM token WHERE space = ?", arguments: [id])
       try db.execute(
         sql: "UPDATE space SET name = ? WHERE id = ?", arguments: [RemovedSpace.name(of: id), id])
+      if let entry { try SQLiteAuditRows(db: db).add(entry, keeping: records) }
       return true
     }
   }

@@ -8,7 +8,7 @@ import TernDatabase
 package struct ServerFile {
   /// "TSRV", in the file's application id.
   static let applicationID: Int32 = 0x5453_5256
-  package static let formatVersion: Int32 = 8
+  package static let formatVersion: Int32 = 9
   /// Its snapshots have another heading than those before and after, under the same name.
   static let unreadableVersion: Int32 = 3
 

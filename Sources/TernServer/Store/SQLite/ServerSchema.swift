@@ -1,7 +1,7 @@
 #if Server
 import GRDB
 
-/// The tables of a server's data file, format 8. A new file and one of an older format that was
+/// The tables of a server's data file, format 9. A new file and one of an older format that was
 /// brought forward are the same.
 enum ServerSchema {
   /// Makes a store in an empty database.
@@ -24,6 +24,7 @@ enum ServerSchema {
     if format >= 6 { try db.execute(sql: keepingColumns + authorTable) }
     if format >= 7 { try db.execute(sql: accessColumns) }
     if format >= 8 { try db.execute(sql: standingColumns) }
+    if format >= 9 { try db.execute(sql: auditTable) }
   }
 
   /// Brings a store of an older format forward, in the caller's transaction.
@@ -41,7 +42,8 @@ enum ServerSchema {
       try db.execute(sql: countAuthors)
     }
     if version < 7 { try db.execute(sql: accessColumns) }
-    try db.execute(sql: standingColumns)
+    if version < 8 { try db.execute(sql: standingColumns) }
+    try db.execute(sql: auditTable)
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
   }
 
@@ -207,6 +209,19 @@ enum ServerSchema {
     ALTER TABLE space ADD COLUMN epoch TEXT;
     ALTER TABLE space ADD COLUMN phase INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE space ADD COLUMN peer TEXT;
+    """
+
+  /// What format 9 has more: what operators changed. A space is named, as its records outlive it.
+  private static let auditTable = """
+    CREATE TABLE audit (
+      number INTEGER PRIMARY KEY,
+      at_ms INTEGER NOT NULL,
+      actor TEXT NOT NULL,
+      action TEXT NOT NULL,
+      space TEXT NOT NULL,
+      details TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX audit_space ON audit (space, number);
     """
 
   /// Nothing was kept before. What was trimmed and still had its bytes is counted by maintenance.

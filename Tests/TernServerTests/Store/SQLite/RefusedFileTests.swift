@@ -84,10 +84,10 @@ struct RefusedFileTests {
     try queue.close()
   }
 
-  /// Format 2 has no reports of states, no shares, no refusals, no deadlines, no members and no
-  /// tokens that expire.
+  /// Format 2 has no reports of states, no shares, no refusals, no deadlines, no members, no audit
+  /// log and no tokens that expire.
   private static let toFormat2 = """
-    DROP TABLE state; DROP TABLE author; DROP INDEX token_space;
+    DROP TABLE audit; DROP TABLE state; DROP TABLE author; DROP INDEX token_space;
     ALTER TABLE token DROP COLUMN label; ALTER TABLE token DROP COLUMN expires_ms;
     ALTER TABLE space DROP COLUMN suspended_ms;
     ALTER TABLE token DROP COLUMN member; ALTER TABLE space DROP COLUMN quota_share;
