@@ -75,7 +75,7 @@ let package = Package(
     .systemLibrary(name: "CPostgreSQL", providers: [.apt(["libpq-dev"])]),
     .target(name: "TernCore", dependencies: ["CZlib"], swiftSettings: hot),
     .target(name: "CTernSQLite"),
-    .target(name: "CTernAPI", exclude: ["openapi.json"]),
+    .target(name: "CTernAPI", exclude: ["admin.json", "openapi.json"]),
     .target(name: "CTernPages", exclude: ["kit", "inspect"]),
     .target(
       name: "TernDatabase",

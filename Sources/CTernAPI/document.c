@@ -7,7 +7,16 @@ static const unsigned char document[] = {
 #embed "openapi.json"
 };
 
+static const unsigned char admin[] = {
+#embed "admin.json"
+};
+
 const unsigned char *tern_api_document(size_t *count) {
   *count = sizeof document;
   return document;
+}
+
+const unsigned char *tern_admin_document(size_t *count) {
+  *count = sizeof admin;
+  return admin;
 }

@@ -45,6 +45,15 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "The port for these, 0 for a free one. Without it there is no such listener.")
   var adminPort: Int?
 
+  @Option(
+    help: ArgumentHelp(
+      "Serve /v1/admin there to operators: a file with a line for each token.",
+      discussion: "Only its owner may read it. 'tern operator create' makes tokens and lines."))
+  var operatorTokens: String?
+
+  @Flag(help: "Speak TLS on the admin address too, with the same certificate.")
+  var adminTLS = false
+
   @Option(help: "Seconds to go on with /ready failing before the end, for a load balancer.")
   var drainDelay = 0
 
@@ -132,11 +141,16 @@ struct ServeCommand: AsyncParsableCommand {
     if let adminPort, !(0...65_535).contains(adminPort) {
       throw ValidationError("--admin-port is a number from 0 to 65535")
     }
+    guard operatorTokens == nil || adminPort != nil else {
+      throw ValidationError("--operator-tokens is for the listener that --admin-port opens")
+    }
   }
 
   func run() async throws {
     CrashPoint.armFromEnvironment()
     let files = try tls.files(host: host)
+    try tls.checkOperators(host: adminHost, operatorTokens, usesTLS: adminTLS)
+    let operators = try operatorTokens.map { try OperatorTokens(path: $0) }
     // Any number of processes serve a database, and one a file.
     let lock = options.isDatabase ? nil : try ServingLock(dataPath: options.data)
     defer { lock?.release() }
@@ -183,7 +197,11 @@ struct ServeCommand: AsyncParsableCommand {
     server.streamDrainTime = .seconds(streamDrainTime)
     if let adminPort {
       var admin = AdminListener(host: adminHost, port: adminPort)
-      admin.onListening = { [adminHost] port in Self.tell("metrics on http", adminHost, port) }
+      (admin.operators, admin.usesTLS) = (operators, adminTLS)
+      let scheme = adminTLS ? "https" : "http"
+      admin.onListening = { [adminHost] port in
+        Self.tell("metrics on \(scheme)", adminHost, port)
+      }
       server.admin = admin
     }
     try await server.run(until: [.sigterm, .sigint])

@@ -11,7 +11,8 @@ struct TernCommand: AsyncParsableCommand {
     abstract: "Tern's sync server, and tools that look into its files and those of apps.",
     subcommands: [
       ServeCommand.self, TokenCommand.self, SpaceCommand.self, ReplicaCommand.self,
-      SnapshotCommand.self, StoreCommand.self, AuditCommand.self,
+      SnapshotCommand.self, StoreCommand.self, OperatorCommand.self,
+      AuditCommand.self,
       InspectCommand.self,
       DoctorCommand.self, ExplainCommand.self, HistoryCommand.self,
     ])

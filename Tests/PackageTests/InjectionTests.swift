@@ -36,6 +36,7 @@ struct InjectionTests {
     "TernNetwork/Upload/OpenFile": "a body that an app sends",
     "TernServer/Access/JWTDenials": "an operator's list",
     "TernServer/Access/JWTKeySource": "an issuer's keys",
+    "TernServer/Access/OperatorTokens": "an operator's list",
     "TernServer/HTTP/ServerCertificate": "a certificate's",
     "TernServer/Store/SQLite/ServingLock": "a lock's",
     "TernServer/Store/PostgreSQL/PasswordFile": "a password",

@@ -9,4 +9,9 @@
 /// @param count is set to how many there are.
 const unsigned char *tern_api_document(size_t *count);
 
+/// The same of admin.json, which describes the routes for operators.
+///
+/// @param count is set to how many there are.
+const unsigned char *tern_admin_document(size_t *count);
+
 #endif

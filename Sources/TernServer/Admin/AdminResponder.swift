@@ -3,15 +3,18 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Answers whoever watches the server.
+/// Answers whoever watches the server, and its operators.
 struct AdminResponder: HTTPResponder {
   typealias Context = BasicRequestContext
 
   /// Whether the server takes requests.
   let isReady: @Sendable () -> Bool
   let metrics: @Sendable () -> String
+  /// `nil` where nobody is an operator.
+  let api: AdminAPI?
 
   func respond(to request: Request, context: Context) async throws -> Response {
+    if let api, AdminAPI.holds(request.uri.path) { return try await api.respond(to: request) }
     guard ["/health", "/ready", "/metrics"].contains(request.uri.path) else {
       return answer(.notFound, "there is /health, /ready and /metrics")
     }

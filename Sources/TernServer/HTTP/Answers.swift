@@ -19,12 +19,6 @@ let batchType = "application/vnd.tern.batch"
 let partType = "application/octet-stream"
 
 extension Response {
-  init(json document: some Encodable, status: HTTPResponse.Status = .ok, type: String? = nil) {
-    self.init(
-      status: status, headers: [.contentType: type ?? "application/json"],
-      body: .init(byteBuffer: .init(json: document)))
-  }
-
   /// - Parameter body: the page's operations, packed.
   init(
     _ page: PulledPage, _ body: ByteBuffer, counting share: AnswerShare?, to channel: any Channel
@@ -38,17 +32,6 @@ extension Response {
       ],
       body: ResponseBody(body, counting: share, to: channel))
     headers[.ternNow] = page.now.map { String($0.milliseconds) }
-  }
-}
-
-extension ByteBuffer {
-  init(json document: some Encodable) {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard let data = try? encoder.encode(document) else {
-      fatalError("a document of numbers and strings has a JSON form")
-    }
-    self.init(bytes: data)
   }
 }
 

@@ -29,6 +29,9 @@ struct Maintenance: Sendable {
 
   func ask(for space: SpaceName) { wants.yield(space) }
 
+  /// For what removed spaces held.
+  func askForRemoved() { wants.yield(Self.removed) }
+
   /// Returns when its task is cancelled.
   func run() async {
     await withTaskGroup(of: Void.self) { group in
@@ -52,7 +55,7 @@ struct Maintenance: Sendable {
         logger.warning("nothing new is stored", metadata: ["why": "\(shortage)"])
       }
       for space in spaces { await maintain(space) }
-      while try await queue.write(to: Self.removed, { try service.removeRemains() }) {}
+      try await removeRemains()
       while try await queue.read({ try service.reserve.shortage() }) != nil,
         try await queue.write(to: Self.removed, { try service.reserve.giveUpKept() }) != nil
       {}
@@ -73,6 +76,7 @@ struct Maintenance: Sendable {
   /// Nothing is lost by doing it later, and a space where it fails doesn't keep it from others.
   private func maintain(_ space: SpaceName) async {
     do {
+      if space == Self.removed { return try await removeRemains() }
       while !Task.isCancelled, try await maintainSome(of: space) {}
     } catch is CancellationError {
       // The server ends.
@@ -80,6 +84,10 @@ struct Maintenance: Sendable {
       metrics.storeFailed()
       logger.failure("the maintenance of a space failed", error)
     }
+  }
+
+  private func removeRemains() async throws {
+    while try await queue.write(to: Self.removed, { try service.removeRemains() }) {}
   }
 
   /// Leaves the space to another process for a second: that one may maintain it too. One that is

@@ -20,7 +20,7 @@ extension SyncResponder {
   /// The newest positions of all spaces that the credential opens, as one stream of server-sent
   /// events. Spaces come and go with what it opens.
   func spaceEvents(_ request: Request, _ context: Context) async throws -> Response {
-    let grants = try await grants(of: Self.bearerToken(request.headers[.authorization]))
+    let grants = try await grants(of: request.bearerToken)
     connections.authorized(context.channel)
     return try await requests.counting(grants[0].account) {
       try checkHasNoBody(request)

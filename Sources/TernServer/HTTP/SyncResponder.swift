@@ -142,7 +142,7 @@ struct SyncResponder: HTTPResponder {
     _ request: Request, _ name: Substring, _ route: SpaceRoute
   ) async throws -> Grant {
     let space = try SpaceName(name, limits: service.limits)
-    let credential = Self.bearerToken(request.headers[.authorization])
+    let credential = request.bearerToken
     let grant = try await authorizer.authorize(credential, for: space)
     guard grant.space == space else {
       throw RemoteError(
@@ -170,14 +170,6 @@ struct SyncResponder: HTTPResponder {
         "the credential may read the space and not write to it; use one that may write")
     }
     return grant
-  }
-
-  /// - Source: RFC 6750, section 2.1; the scheme's name is in any case (RFC 9110, section 11.1).
-  static func bearerToken(_ authorization: String?) -> String? {
-    guard let authorization else { return nil }
-    let parts = authorization.split(separator: " ")
-    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-    return String(parts[1])
   }
 
   /// One of many replicas is long.

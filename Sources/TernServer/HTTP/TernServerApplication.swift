@@ -153,11 +153,22 @@ public struct TernServerApplication: Service {
     let report = ServerReport(
       service: service, queue: queue, metrics: metrics, ready: ready, connections: connections,
       received: received, sent: sent)
-    let responder = AdminResponder(isReady: { ready.isReady }, metrics: { report.text })
+    let responder = AdminResponder(
+      isReady: { ready.isReady }, metrics: { report.text },
+      api: admin.operators.map { api(for: $0, maintenance) })
+    let tls = admin.usesTLS ? certificate?.configuration : nil
     let watchers = Listening(
-      base: admin.application(responder, logger), host: admin.host, port: admin.port,
-      options: "--admin-")
+      base: try admin.application(responder, tls, logger) { [RefusedBody()] }, host: admin.host,
+      port: admin.port, options: "--admin-")
     return [watchers, devices, drain]
+  }
+
+  private func api(for operators: OperatorTokens, _ maintenance: Maintenance) -> AdminAPI {
+    AdminAPI(
+      service: service, queue: queue, operators: operators,
+      tidy: { space in
+        if let space { maintenance.ask(for: space) } else { maintenance.askForRemoved() }
+      }, logger: logger)
   }
 
   /// Shows new files where they are put in place of the certificate's.

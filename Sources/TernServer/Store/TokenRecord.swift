@@ -21,8 +21,10 @@ public struct TokenDigest: Hashable, Sendable {
 
 extension TokenDigest {
   /// A new token, of 256 random bits.
-  static func drawToken(using generator: inout some RandomNumberGenerator) -> String {
-    "tern_" + (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }.hexadecimal
+  static func drawToken(
+    _ prefix: String = "tern_", using generator: inout some RandomNumberGenerator
+  ) -> String {
+    prefix + (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }.hexadecimal
   }
 }
 

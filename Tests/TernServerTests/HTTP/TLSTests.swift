@@ -46,15 +46,20 @@ struct TLSTests {
   }
 
   /// What the server answers to a client that trusts one certificate alone.
+  ///
+  /// - Parameters:
+  ///   - port: in place of that for devices.
+  ///   - request: in place of a device's greeting.
   private func ask(
-    _ server: LiveServer, trusting certificate: String? = nil, _ more: [String] = []
+    _ server: LiveServer, trusting certificate: String? = nil, _ more: [String] = [],
+    port: Int? = nil, request: String? = nil
   ) async throws -> String {
     let arguments =
       [
         "s_client", "-quiet", "-verify_return_error", "-CAfile", certificate ?? files.certificate,
-        "-verify_ip", "127.0.0.1", "-connect", "127.0.0.1:\(server.port)",
+        "-verify_ip", "127.0.0.1", "-connect", "127.0.0.1:\(port ?? server.port)",
       ] + more
-    let request = server.head("GET", "/v1/spaces/home", "Connection: close\r\n")
+    let request = request ?? server.head("GET", "/v1/spaces/home", "Connection: close\r\n")
     return try await withCheckedThrowingContinuation { continuation in
       DispatchQueue.global().async {
         continuation.resume(with: Result { try Self.openssl(arguments, input: request).output })
@@ -73,6 +78,24 @@ struct TLSTests {
       let plain = try RawClient(server)
       #expect(await plain.send(server.head("GET", "/v1/spaces/home")))
       #expect(await !String(decoding: plain.receive(4096), as: UTF8.self).contains("HTTP"))
+    }
+  }
+
+  @Test("operators are answered over TLS where that is asked for")
+  func operators() async throws {
+    let operators = try OperatorsFile()
+    try await LiveServer.run(
+      isWatched: true, operators: try operators.tokens, adminUsesTLS: true, tls: files
+    ) { server async throws in
+      let request = """
+        GET /v1/admin/spaces HTTP/1.1\r
+        Host: localhost\r
+        Authorization: \(operators.olga)\r
+        Connection: close\r\n\r\n
+        """
+      let answer = try await ask(server, port: server.adminPort, request: request)
+      #expect(answer.hasPrefix("HTTP/1.1 200") && answer.contains(#""name":"home""#))
+      await #expect(throws: (any Error).self) { try await server.watch("/health") }
     }
   }
 

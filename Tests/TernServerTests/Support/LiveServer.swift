@@ -28,13 +28,15 @@ struct LiveServer {
   /// - Parameters:
   ///   - isWatched: whether it has a listener for whoever watches it.
   ///   - adminPort: where it listens for them.
+  ///   - operators: who may change spaces and tokens there, where it is so.
   ///   - jitter: in place of what is random, from 0 to 1.
   static func run(
     heartbeat: Duration = .seconds(15), idle: Duration = .seconds(75),
     maintenance: Duration = .seconds(3600), streams: PeriodicCheck.Times = .init(),
     limits: ServerLimits = .init(), clock: HandClock = .init(),
     store: (any SpaceStore)? = nil, token known: String? = nil, processor: ProcessorClock? = nil,
-    isWatched: Bool = false, adminPort: Int = 0, drainDelay: Duration = .zero,
+    isWatched: Bool = false, adminPort: Int = 0, operators: OperatorTokens? = nil,
+    adminUsesTLS: Bool = false, drainDelay: Duration = .zero,
     streamDrainTime: Duration = .seconds(10), jitter: Double? = nil,
     authorizer: ((SpaceService) async throws -> any Authorizer)? = nil,
     tls: TLSFiles? = nil, logger: Logger? = nil, slowRequestTime: Duration? = nil,
@@ -65,6 +67,7 @@ struct LiveServer {
     let (adminPorts, adminContinuation) = AsyncStream.makeStream(of: Int.self)
     if isWatched {
       var admin = AdminListener(port: adminPort)
+      (admin.operators, admin.usesTLS) = (operators, adminUsesTLS)
       admin.onListening = { adminContinuation.yield($0) }
       server.admin = admin
     }
@@ -124,6 +127,25 @@ struct LiveServer {
     let port = try #require(adminPort)
     var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)\(path)")))
     request.httpMethod = method
+    return try await send(request)
+  }
+
+  /// What an operator is answered.
+  ///
+  /// - Parameter path: behind `/v1/admin/`.
+  func operate(
+    _ method: String, _ path: String, token: String?, body: String? = nil,
+    type: String? = "application/json"
+  ) async throws -> Answer {
+    let port = try #require(adminPort)
+    let url = try #require(URL(string: "http://127.0.0.1:\(port)/v1/admin/\(path)"))
+    var request = URLRequest(url: url)
+    request.httpMethod = method
+    if let token { request.setValue(token, forHTTPHeaderField: "Authorization") }
+    if let body {
+      request.httpBody = Data(body.utf8)
+      request.setValue(type, forHTTPHeaderField: "Content-Type")
+    }
     return try await send(request)
   }
 
