@@ -77,7 +77,7 @@ let package = Package(
         "CTranslatePages", "ExamplePages", "ExampleWork", "InterpreterKit", tern, ternJobs,
         ternNetwork, grdb, arguments,
       ],
-      path: "Translate", exclude: ["README.md", "Page"], swiftSettings: strict),
+      path: "Translate", exclude: ["README.md", "translate.png", "Page"], swiftSettings: strict),
     .target(name: "CTranslatePages", path: "Translate/Page", exclude: ["kit", "site"]),
     .testTarget(
       name: "TranslateTests",

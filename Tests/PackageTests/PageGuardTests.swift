@@ -92,7 +92,7 @@ struct PageGuardTests {
     ("Sources/CTernPages", ["kit.c", "inspect.c"], 6),
     // The kit's are reached by a link.
     ("Examples/Scan/Page", ["pages.c"], 9),
-    ("Examples/Translate/Page", ["pages.c"], 12),
+    ("Examples/Translate/Page", ["pages.c"], 14),
   ])
   func `a page has no markup of data, no inline code, and nothing from elsewhere`(
     _ folder: String, _ sources: [String], _ files: Int

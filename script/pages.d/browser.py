@@ -116,20 +116,26 @@ class Process:
 class Browser:
     """Chromium, and a folder for pictures."""
 
-    def __init__(self, pictures, *arguments):
+    def __init__(self, pictures, *arguments, beside=None):
+        """`beside` is another one, from within which this one runs."""
         self.pictures = pathlib.Path(pictures)
         self.pictures.mkdir(parents=True, exist_ok=True)
         self.arguments = ["--no-sandbox", "--disable-gpu", *arguments]
+        self.beside = beside
         self.found, self.states = [], 0
 
     def __enter__(self):
-        self.playwright = sync_playwright().start()
+        self.playwright = self.beside.playwright if self.beside else sync_playwright().start()
         self.chromium = self.playwright.chromium.launch(executable_path=CHROMIUM, args=self.arguments)
         return self
 
     def __exit__(self, *_):
         self.chromium.close()
-        self.playwright.stop()
+        if not self.beside:
+            self.playwright.stop()
+            return
+        self.beside.found += self.found
+        self.beside.states += self.states
 
     @contextlib.contextmanager
     def page(self, address, look="desktop-light"):

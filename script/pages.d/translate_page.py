@@ -1,5 +1,6 @@
 """Drives `translate serve`: translate_page.py TRANSLATE INTERPRETER TERN PICTURES [FLOW...]."""
 
+import array
 import contextlib
 import json
 import os
@@ -13,9 +14,10 @@ import tempfile
 import threading
 import time
 import urllib.request
+import wave
 
 import strangers
-from browser import Browser, DESKTOP, Failed, LOOKS, MORE_LOOKS, Process, check, eventually
+from browser import Browser, DESKTOP, Failed, LOOKS, MORE_LOOKS, Process, STILL_NOW, check, eventually
 from gemini import Gemini
 
 TEXT = "The house is big."
@@ -47,9 +49,9 @@ class Rig:
                                 timeout=60)
         return result.stdout + result.stderr
 
-    def sync(self):
+    def sync(self, name):
         """A server of Tern's, and the options with which a page syncs there."""
-        data, tokens = self.folder / "server", self.folder / "token"
+        data, tokens = self.folder / f"server-{name}", self.folder / f"token-{name}"
         token = subprocess.run([self.tern, "token", "create", "--space", "home", "--data", data], capture_output=True,
                                text=True, timeout=30).stdout.strip()
         tokens.write_text(token)
@@ -158,6 +160,8 @@ def asks(browser, rig):
         eventually(lambda: card.get_by_role("button", name="Play").is_visible(), "it plays for ever")
         card.get_by_role("button", name="Pronunciation").click()
         card.get_by_text("[aɪ piː eɪ]").wait_for()
+        # High enough that the field at the bottom covers nothing.
+        page.set_viewport_size({"width": 1280, "height": 2400})
         # What is typed and said is text, whatever it looks like and wherever it begins.
         markup = "<img src=x onerror=document.title='stolen'>"
         ask(page, markup, f"<{markup}>")
@@ -169,7 +173,7 @@ def asks(browser, rig):
         broken.get_by_role("button", name="Play").click()
         broken.get_by_text("It can't be played. espeak-ng could not speak here.").wait_for()
         broken.get_by_text("[aɪ piː eɪ]").wait_for()
-        browser.state(page, "not-played", "phone-light")
+        browser.state(page, "not-played", "desktop-light")
         page.get_by_label("Text to translate").fill("a" * 10_001)
         page.get_by_text("The text is too long").wait_for()
         check(page.locator("#send").get_attribute("aria-disabled") == "true", "a text that is too long can be sent")
@@ -357,6 +361,7 @@ def keys(browser, rig):
         page.get_by_role("dialog").wait_for()
         eventually(lambda: page.evaluate("document.activeElement.id") == "language-search", "the search is not ready")
         page.keyboard.type("fran")
+        page.get_by_role("heading", name="found").wait_for()
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         page.locator("dialog").wait_for(state="detached")
@@ -513,7 +518,7 @@ VOICES = """
 
 def chooses(browser, rig):
     """The settings, on two devices: what is chosen on one is so on the other, without a reload."""
-    options = rig.sync()
+    options = rig.sync("settings")
     one = rig.serve("one", service=rig.gemini.address, options=options)
     other = rig.serve("other", options=options)
     with browser.page(one.address) as page, browser.page(other.address, "phone-light") as second:
@@ -597,10 +602,11 @@ def speaks(browser, rig):
             page.locator("#choose-language").select_option(code)
             page.get_by_role("heading", name=title, level=2).wait_for()
             check(page.evaluate("document.documentElement.lang") == code, f"the page is not said to be in {code}")
-            browser.state(page, f"settings-{code}", "phone-light")
+            page.screenshot(path=browser.pictures / f"settings-{code}.png", full_page=True)
             page.goto(talk)
             answer(page, f"<{TEXT}>").wait_for()
-            browser.state(page, f"talk-{code}", "phone-light")
+            if code in ("de", "ja"):
+                browser.state(page, f"talk-{code}", "phone-light")
         page.goto(f"{base}#/settings")
         page.locator("#choose-language").select_option("auto")
         page.get_by_role("heading", name="Settings", level=2).wait_for()
@@ -668,7 +674,7 @@ def installs(browser, rig):
         kept = eventually(lambda: page.evaluate("caches.open('translate').then((kept) => kept.keys())"
                                                 ".then((keys) => keys.map(({ url }) => url))"), "nothing is kept")
         served = {name for name in kept if "/api/" in name}
-        check(len(kept) == 22 and not served, f"the worker keeps {kept}")
+        check(len(kept) == 24 and not served, f"the worker keeps {kept}")
         ask(page, "Secret.", "<Secret.>")
         server.end()
         # As it is opened from the desktop: without the token, and with nobody there.
@@ -683,6 +689,152 @@ def installs(browser, rig):
         other.get_by_text("<Secret.>").wait_for()
 
 
+def hands_over(browser, rig):
+    """A link opens the same conversation on another device, which goes on with it."""
+    options = rig.sync("conversations")
+    one = rig.serve("first", service=rig.gemini.address, options=options)
+    other = rig.serve("second", service=rig.gemini.address, options=options)
+    with browser.page(one.address) as page, browser.page(other.address, "phone-dark") as second:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        ready(page)
+        ready(second)
+        choose(page, "from", "en")
+        page.get_by_role("button", name="Conversation").click()
+        ask(page, "Where is it?", "<Where is it?>")
+        page.get_by_role("button", name="Continue on another device").click()
+        browser.state(page, "handoff", "desktop-light")
+        page.get_by_role("button", name="Copy the link").click()
+        eventually(lambda: "/#/talk/" in page.evaluate("navigator.clipboard.readText()"), "the link is not copied")
+        link = page.evaluate("navigator.clipboard.readText()")
+        check(link.startswith(one.address.split("#")[0]) and one.address.split("#")[1] not in link, f"the link is {link}")
+        page.keyboard.press("Escape")
+        # On one machine the second device's page has another port.
+        second.goto(other.address.split("#")[0] + "#" + link.split("#")[1])
+        answer(second, "<Where is it?>").wait_for()
+        sides = second.locator(".pair .side .value")
+        check(sides.all_inner_texts() == ["Spanish", "English"], "it is not the other side's turn")
+        ask(second, "Allí.", "<Allí.>")
+        answer(page, "<Allí.>").wait_for()
+        second.goto(other.address.split("#")[0] + "#/talk/none")
+        second.get_by_text("This conversation is not here yet").wait_for()
+        browser.state(second, "no-talk", "phone-dark")
+
+
+def speech(folder):
+    """Somebody who wants to go home, and then says nothing for long: Chromium's microphone is fed with it. Not much of
+    espeak-ng's speech is what PocketSphinx understands."""
+    said, whole = folder / "said.wav", folder / "microphone.wav"
+    subprocess.run(["/usr/bin/espeak-ng", "-v", "en-us", "-s", "130", "-w", said, "i want to go home"], check=True)
+    with wave.open(str(said)) as sound:
+        rate, samples = sound.getframerate(), array.array("h", sound.readframes(sound.getnframes()))
+    # At the rate of Chromium's own.
+    places = [place * rate / 48_000 for place in range(int((len(samples) - 1) * 48_000 / rate))]
+    resampled = array.array("h", (int(samples[int(place)] + (samples[int(place) + 1] - samples[int(place)])
+                                      * (place - int(place))) for place in places))
+    quiet = bytes(2 * 48_000)
+    with wave.open(str(whole), "w") as microphone:
+        microphone.setparams((1, 2, 48_000, 0, "NONE", ""))
+        microphone.writeframes(quiet + resampled.tobytes() + quiet * 20)
+    return whole
+
+
+def listens(browser, rig):
+    """What is said is recognized by PocketSphinx, and asked; the button's four states, the wave, two seconds of silence."""
+    server = rig.serve("listens", service=rig.interpreter.address)
+    with Browser(browser.pictures, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
+                 f"--use-file-for-fake-audio-capture={speech(rig.folder)}%noloop", beside=browser) as speaking:
+        for look in ("desktop-light", "phone-dark"):
+            with speaking.page(server.address, look) as page:
+                page.context.grant_permissions(["microphone"])
+                ready(page)
+                record = page.locator("#record")
+                check(record.get_attribute("data-state") == "disabled", "a language to be found can be spoken")
+                page.get_by_text("To speak, choose the language that you speak.").wait_for()
+                browser.state(page, "speech-disabled", look)
+                choose(page, "from", "en")
+                page.locator("#record[data-state=idle]").wait_for()
+                size = record.bounding_box()
+                check((size["width"], size["height"]) == (88, 88), f"the button is {size}")
+                held = []
+                page.route("**/api/hear-end", lambda route: held.append(route))
+                browser.state(page, "speech-idle", look)
+                if look != "desktop-light":
+                    continue
+                record.click()
+                page.locator("#record[data-state=recording]").wait_for()
+                page.locator("#wave").wait_for()
+                eventually(lambda: record.bounding_box()["width"] == 100, "the button does not grow")
+                heights = "Math.max(...[...document.querySelectorAll('#wave span')].map((bar) => bar.offsetHeight))"
+                eventually(lambda: page.evaluate(heights) > 15, "the wave stands still")
+                began = time.monotonic()
+                page.screenshot(path=browser.pictures / f"speech-recording-{look}.png")
+                # It ends by itself: two seconds after the last word, and long before the sound does.
+                page.locator("#record[data-state=processing]").wait_for()
+                check(1 < time.monotonic() - began < 8, f"it ends after {time.monotonic() - began:.1f} s")
+                browser.state(page, "speech-processing", look)
+                eventually(lambda: held, "what was said is not asked for")
+                held[0].continue_()
+                # Which words these are differs from time to time; it is rough.
+                page.locator(".asked .text").first.wait_for()
+                print(f"heard: {page.locator('.asked .text').first.inner_text()}")
+                page.locator(".came .text").first.wait_for()
+                page.locator("#record[data-state=idle]").wait_for()
+                page.get_by_role("button", name="Play the last translation").click()
+                check_console(page)
+    # Nobody speaks: the file is over before the recording begins.
+    with Browser(browser.pictures, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
+                 f"--use-file-for-fake-audio-capture={silent(rig.folder)}", beside=browser) as mute:
+        with mute.page(server.address) as page:
+            page.context.grant_permissions(["microphone"])
+            ready(page)
+            choose(page, "from", "en")
+            page.locator("#record").click()
+            page.locator("#record[data-state=recording]").wait_for()
+            page.locator("#record").click()
+            page.locator(".notice").get_by_text("Could not recognize speech").wait_for()
+            browser.state(page, "speech-failed", "desktop-light")
+            page.get_by_role("button", name="Type instead").click()
+            check(page.evaluate("document.activeElement.id") == "text", "the field has not the focus")
+            for body, words in [({"id": 99, "samples": ""}, "begin again"), ({"id": "x"}, "do not understand")]:
+                status, text = page.evaluate(POST, ["hear", body])
+                check(status == 409 and words in text, f"{body} is answered {status} {text}")
+    with browser.page(server.address) as page:
+        page.add_init_script(RECOGNITION)
+        page.reload()
+        ready(page)
+        choose(page, "from", "en")
+        page.locator("#record").click()
+        page.locator(".notice").get_by_text("The microphone is not allowed, or there is none.").wait_for()
+        # Another language is the browser's to recognize, where it can.
+        choose(page, "from", "es")
+        choose(page, "to", "en")
+        page.get_by_text("Recognized by this browser").wait_for()
+        page.locator("#record").click()
+        ask_card = page.locator(".asked .text").get_by_text("El perro.")
+        ask_card.wait_for()
+        answer(page, "The dog.").wait_for()
+
+
+RECOGNITION = """
+  window.SpeechRecognition = class extends EventTarget {
+    start() {
+      setTimeout(() => this.onresult({ results: [[{ transcript: this.lang === "es" ? "El perro." : "?" }]] }), 200);
+      setTimeout(() => this.onend(), 400);
+    }
+    stop() {}
+    abort() {}
+  };
+"""
+
+
+def silent(folder):
+    whole = folder / "silence.wav"
+    with wave.open(str(whole), "w") as microphone:
+        microphone.setparams((1, 2, 16_000, 0, "NONE", ""))
+        microphone.writeframes(bytes(64_000))
+    return whole
+
+
 def looks(browser, rig):
     """A conversation in every look: pictures, and what axe-core finds."""
     server = rig.serve("looks", service=rig.gemini.address)
@@ -695,11 +847,12 @@ def looks(browser, rig):
     for look in list(LOOKS) + list(MORE_LOOKS):
         with browser.page(server.address, look) as page:
             ready(page)
-            browser.state(page, "empty", look)
+            if look in LOOKS:
+                browser.state(page, "empty", look)
             page.goto(address)
             answer(page, "La casa es grande.").wait_for()
             browser.state(page, "conversation", look)
-            if look in LOOKS or look == "zoom-200":
+            if look in ("desktop-light", "phone-dark", "zoom-200"):
                 page.locator("[data-act=sheet][data-side=to]").click()
                 page.get_by_role("heading", name="Africa").wait_for()
                 page.screenshot(path=browser.pictures / f"sheet-{look}.png")
@@ -710,19 +863,37 @@ def looks(browser, rig):
             check_console(page)
 
 
-FLOWS = (asks, talks, waits, restarts, guards, keys, sheet, remembers, chooses, speaks, welcomes, installs, looks)
+def picture(browser, rig):
+    """For README."""
+    server = rig.serve("picture", service=rig.gemini.address)
+    rig.gemini.answers["Where is the station?"] = (["¿Dónde está la estación?"], {"confidence": 0.84}, None)
+    rig.gemini.answers["Todo recto, y luego a la izquierda."] = (["Straight ahead, and then left."], {"from": "es"}, None)
+    with browser.page(server.address) as page:
+        page.set_viewport_size({"width": DESKTOP["width"] - 120, "height": 830})
+        ready(page)
+        choose(page, "from", "en")
+        page.get_by_role("button", name="Conversation").click()
+        ask(page, "Where is the station?", "¿Dónde está la estación?")
+        ask(page, "Todo recto, y luego a la izquierda.", "Straight ahead, and then left.")
+        page.locator(".toast [data-act=dismiss]").click()
+        page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+        page.mouse.move(5, 400)
+        page.evaluate(STILL_NOW)
+        page.screenshot(path=browser.pictures / "readme.png")
 
 
-def main(translate, interpreter, tern, pictures, *chosen):
+# Two halves, which run side by side.
+FLOWS = ((asks, talks, waits, restarts, guards, keys, sheet, remembers, chooses, picture),
+         (speaks, welcomes, installs, hands_over, listens, looks))
+
+
+def run(flows, programs, pictures):
     began = time.monotonic()
-    shutil.rmtree(pictures, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
-        rig = Rig(translate, interpreter, tern, folder)
+        rig = Rig(*programs, folder)
         try:
             with Browser(pictures, "--host-resolver-rules=MAP stranger.test 127.0.0.1") as browser:
-                for flow in FLOWS:
-                    if chosen and flow.__name__ not in chosen:
-                        continue
+                for flow in flows:
                     start = time.monotonic()
                     flow(browser, rig)
                     print(f"{flow.__name__}: {time.monotonic() - start:.1f} s", flush=True)
@@ -736,7 +907,22 @@ def main(translate, interpreter, tern, pictures, *chosen):
     for problem in browser.found:
         print(problem)
     check(not browser.found, f"{len(browser.found)} problems in {browser.states} states")
-    print(f"script/pages: {browser.states} states are as they should be, {time.monotonic() - began:.0f} s")
+    print(f"script/pages: {browser.states} states are as they should be, {time.monotonic() - began:.0f} s", flush=True)
+
+
+def main(translate, interpreter, tern, pictures, *names):
+    programs = (translate, interpreter, tern)
+    flows = {flow.__name__: flow for half in FLOWS for flow in half}
+    if names:
+        return run([flows[name] for name in names], programs, pictures)
+    shutil.rmtree(pictures, ignore_errors=True)
+    first, second = ([flow.__name__ for flow in half] for half in FLOWS)
+    beside = subprocess.Popen([sys.executable, __file__, *programs, pictures, *second])
+    try:
+        run([flows[name] for name in first], programs, pictures)
+    finally:
+        status = beside.wait(timeout=300)
+    check(status == 0, "the other half failed")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,12 @@ static const unsigned char icons_js[] = {
 static const unsigned char languages_js[] = {
 #embed "site/languages.js"
 };
+static const unsigned char listen_js[] = {
+#embed "site/listen.js"
+};
+static const unsigned char microphone_js[] = {
+#embed "site/microphone.js"
+};
 static const unsigned char settings_js[] = {
 #embed "site/settings.js"
 };
@@ -94,6 +100,8 @@ static const struct translate_page_file files[] = {
     {"history.js", MODULE, history_js, sizeof history_js},
     {"icons.js", MODULE, icons_js, sizeof icons_js},
     {"languages.js", MODULE, languages_js, sizeof languages_js},
+    {"listen.js", MODULE, listen_js, sizeof listen_js},
+    {"microphone.js", MODULE, microphone_js, sizeof microphone_js},
     {"settings.js", MODULE, settings_js, sizeof settings_js},
     {"talk.js", MODULE, talk_js, sizeof talk_js},
     {"voice.js", MODULE, voice_js, sizeof voice_js},

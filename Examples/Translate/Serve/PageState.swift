@@ -28,6 +28,8 @@ struct PageState: Encodable {
   let interpreter: Interpreter
   /// Whether `espeak-ng` is installed.
   let canSpeak: Bool
+  /// The languages whose speech this machine recognizes.
+  let hears: [String]
   let sync: Sync?
 
   enum Interpreter: String, Encodable {
@@ -81,7 +83,7 @@ struct PageState: Encodable {
     interpreter =
       page.runsInterpreter
       ? .runs : settings[.service] == OwnInterpreter.address && offline.isEmpty ? .missing : .other
-    (canSpeak, sync) = (Speaker.isInstalled, page.syncing)
+    (canSpeak, hears, sync) = (Speaker.isInstalled, Listener.languages, page.syncing)
   }
 }
 

@@ -44,12 +44,13 @@ struct Serve: AsyncParsableCommand {
     _ database: TranslateDatabase, beside engine: SyncEngine?, _ token: PageToken,
     _ own: OwnInterpreter?
   ) async throws {
-    let (coming, speaker) = (ComingAnswers(), Speaker())
+    let (coming, speaker, listener) = (ComingAnswers(), Speaker(), Listener())
     let translator = Translator(
       database: database, path: SystemPath.shared, key: DataFile.key, own: own
     ) { coming.add($1, to: $0) }
     let page = TranslatePage(
-      database: database, coming: coming, speaker: speaker, runsInterpreter: own != nil,
+      database: database, coming: coming, speaker: speaker, listener: listener,
+      runsInterpreter: own != nil,
       sync: engine?.status, space: remote.sync.map { "\($0) \(remote.space)" })
     let server = PageServer(.translate, program: page, token: token, port: port)
     try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -65,6 +66,7 @@ struct Serve: AsyncParsableCommand {
       let first = await tasks.nextResult()
       tasks.cancelAll()
       await speaker.stop()
+      await listener.stop()
       do { try first?.get() } catch is CancellationError {}
     }
   }

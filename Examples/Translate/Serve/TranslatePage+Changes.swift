@@ -32,6 +32,15 @@ extension TranslatePage {
     let model: String?
   }
 
+  private struct Recording: Decodable {
+    let id: Int
+  }
+
+  private struct Heard: Decodable {
+    let id: Int
+    let samples: Data
+  }
+
   func change(_ request: PageRequest) async throws -> PageAnswer {
     func body<T: Decodable>(_ type: T.Type) throws -> T {
       try JSONDecoder().decode(type, from: request.body)
@@ -60,6 +69,13 @@ extension TranslatePage {
     case "star": try await star(try body(Choice.self))
     case "speak": try await speak(try body(About.self).id)
     case "hush": await speaker.stop()
+    case "hear-begin": return try PageAnswer(["id": try await listener.begin()])
+    case "hear":
+      let heard = try body(Heard.self)
+      try await listener.add(heard.samples, to: heard.id)
+    case "hear-end":
+      return try PageAnswer(["text": try await listener.end(try body(Recording.self).id)])
+    case "hear-stop": await listener.stop()
     default: return .unknown
     }
     return try PageAnswer(["done": true])

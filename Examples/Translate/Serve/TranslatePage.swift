@@ -10,6 +10,7 @@ struct TranslatePage: PageProgram {
   let database: TranslateDatabase
   let coming: ComingAnswers
   let speaker: Speaker
+  let listener: Listener
   /// Whether the interpreter runs in this process, for questions to nobody else.
   let runsInterpreter: Bool
   /// Where a server was named, how the sync with it stands, and which space of which server it is.

@@ -173,6 +173,13 @@ extension Words {
     .manyStars: "{} languages are the most favorites; take one out first.",
     .noSpeaker: "This browser has no voice for it, and espeak-ng is not installed.",
     .speakerFails: "espeak-ng could not speak here.",
+    .noListener: """
+    Nothing here recognizes speech: `apt-get install pocketsphinx pocketsphinx-en-us`, and start the \
+    program again.
+    """,
+    .listenerFails: "PocketSphinx failed; try again, or type instead.",
+    .longSpeech: "A recording lasts a minute at most; say it in parts.",
+    .otherRecording: "Another page records now, or this recording was ended; begin again.",
     .parserUsage: "Usage: {}",
     .parserUsageTitle: "USAGE: {}",
     .parserOverview: "OVERVIEW: {}",

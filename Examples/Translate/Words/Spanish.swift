@@ -173,6 +173,13 @@ extension Words {
     .manyStars: "Caben {} idiomas favoritos; quite antes uno.",
     .noSpeaker: "Este navegador no tiene voz para ello, y espeak-ng no está instalado.",
     .speakerFails: "espeak-ng no pudo hablar aquí.",
+    .noListener: """
+    Aquí nada reconoce la voz: `apt-get install pocketsphinx pocketsphinx-en-us`, e inicie de nuevo \
+    el programa.
+    """,
+    .listenerFails: "PocketSphinx falló; repita, o escriba.",
+    .longSpeech: "Una grabación dura un minuto como mucho; dígalo por partes.",
+    .otherRecording: "Otra página está grabando, o esta grabación terminó; empiece de nuevo.",
     .parserUsage: "Uso: {}",
     .parserUsageTitle: "USO: {}",
     .parserOverview: "RESUMEN: {}",

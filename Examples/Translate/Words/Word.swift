@@ -18,7 +18,8 @@ enum Word: String, CaseIterable {
   case nobody, nearCommand, exits, ownService, noOwnService
   case badFile, commandText, noSync, offlineNoPair, offlineUnknown, offlineLong, offlineBroken
   case serveAbstract, portHelp, noOpenHelp, badPort, noPort, noPageToken, misread, zeroText
-  case othersQuestion, manyStars, noSpeaker, speakerFails
+  case othersQuestion, manyStars, noSpeaker, speakerFails, noListener, listenerFails
+  case longSpeech, otherRecording
   // What the command line's parser says, in its own words.
   case parserUsage, parserUsageTitle, parserOverview, parserArguments, parserOptions
   case parserSubcommands, parserError, parserHelp, parserSee, parserDetails, parserDefault

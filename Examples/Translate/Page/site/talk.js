@@ -18,6 +18,9 @@ export function length(text) {
 }
 
 export function screen(now, state, playing) {
+  if (state.shown && !now.talk) {
+    return [h("p", { class: "card", "data-key": "absent" }, t("talkAbsent"))];
+  }
   if (!now.entries.length) {
     return [h("section", { class: "card stack", "data-key": "empty" },
       h("h2", {}, t("emptyTitle")), h("p", {}, t("emptyText")),
@@ -27,6 +30,8 @@ export function screen(now, state, playing) {
     now.hasMore && h("p", { class: "quiet", "data-key": "more" }, t("hasMore", now.entries.length)),
     h("ol", { class: "talk", "data-key": "talk", "aria-label": t("conversation") },
       now.entries.map((entry) => card(entry, now, state, playing))),
+    h("div", { class: "row", "data-key": "elsewhere" },
+      h("button", { type: "button", "data-act": "handoff" }, icon("link"), t("handoff"))),
   ].filter(Boolean);
 }
 
@@ -177,6 +182,9 @@ export function tick() {
 /** The field for the next question, which stays when the rest is drawn anew. */
 export function composer(turns) {
   return h("form", { class: "composer", "aria-label": t("ask"), lang: language },
+    h("div", { id: "wave", class: "wave", "aria-hidden": "true", hidden: true },
+      Array.from({ length: 32 }, () => h("span", {}))),
+    h("div", { id: "speech" }),
     h("label", { for: "text", class: "hidden" }, t("textLabel")),
     h("textarea", { id: "text", name: "text", rows: 2, dir: "auto", placeholder: t("textLabel"),
       "aria-describedby": "count too-long keys", autocomplete: "off" }),
@@ -189,3 +197,30 @@ export function composer(turns) {
       h("button", { type: "button", class: "primary end", id: "send", "data-act": "send" },
         t("translate"))));
 }
+
+/** The button for speech, in its four states, and the one that plays the last translation. */
+export function speech(recording, canListen, isLocal, source, hasLast) {
+  const name = t(`record.${recording}`);
+  return [
+    h("div", { class: "record", "data-key": "record" },
+      h("button", { type: "button", class: "record-button", id: "record", "data-act": "record",
+        "data-state": canListen ? recording : "disabled", "aria-label": name,
+        "aria-describedby": "record-why",
+        "aria-disabled": !canListen || recording === "processing" ? "true" : null },
+      recording === "processing" ? h("span", { class: "spinner", "aria-hidden": "true" })
+        : icon(recording === "recording" ? "stop" : "mic")),
+      h("button", { type: "button", "data-act": "playLast", "aria-label": t("playLast"),
+        "aria-disabled": hasLast ? null : "true" }, icon("speaker"))),
+    h("p", { id: "record-why", class: "quiet", "data-key": "why" }, canListen
+      ? recording === "idle" ? isLocal ? t("recognizedRoughly") : t("recognizedByBrowser") : name
+      : source === "auto" ? t("notHeardAuto") : t("notHeard", nameOf(source))),
+  ];
+}
+
+/** What went wrong with speech, and the ways out. */
+export const speechFailure = (reason) => h("div", {
+  class: "notice bad stack", "data-key": "speech", role: "group", "aria-label": t("notRecognized"),
+}, h("p", {}, h("strong", {}, t("notRecognized"))), h("p", {}, reason),
+h("div", { class: "row" },
+  h("button", { type: "button", class: "primary", "data-act": "record" }, icon("mic"), t("tryNow")),
+  h("button", { type: "button", "data-act": "typeInstead" }, t("typeInstead"))));

@@ -4,6 +4,7 @@ import { announce, confirmed, h, morph, Program, Refusal } from "/kit.js";
 import { icon } from "/icons.js";
 import * as history from "/history.js";
 import * as languages from "/languages.js";
+import * as listen from "/listen.js";
 import * as settings from "/settings.js";
 import * as talk from "/talk.js";
 import { has, load, nameOf, number, t } from "/words.js";
@@ -23,6 +24,8 @@ const state = {
   history: null, search: "", favorites: null,
   // The conversation that `now` is about, and the step of the introduction.
   shown: null, step: 0, microphone: "",
+  // `idle`, `recording` or `processing`; who listens, and what went wrong with it.
+  recording: "idle", recorder: null, speechFailure: null,
 };
 
 // The view is in the address, so that the browser's own way back works.
@@ -175,7 +178,8 @@ function content() {
     return [h("h2", { "data-key": "title" }, t("settings")), ...notices(),
       ...settings.screen(now, voice.stored())];
   }
-  return [languages.bar(pair, now), ...notices(), ...talk.screen(now, state, voice.playing())];
+  return [languages.bar(pair, now), ...notices(), ...talk.screen(now, state, voice.playing()),
+    state.speechFailure && talk.speechFailure(state.speechFailure)].filter(Boolean);
 }
 
 function show() {
@@ -214,6 +218,11 @@ function compose() {
   field.setAttribute("aria-invalid", isTooLong);
   part("send").ariaDisabled = isTooLong || !field.value.trim() ? "true" : null;
   part("too-long").textContent = isTooLong ? t("tooLong") : "";
+  if (!state.now || !state.pair) return;
+  const { from } = state.pair;
+  morph(part("speech"), talk.speech(state.recording, listen.understands(from, state.now),
+    state.now.hears.includes(from), from, state.now.entries.some((entry) => entry.state === "done")));
+  part("wave").hidden = state.recording !== "recording";
 }
 
 /** Says something for a while, with a way back where there is one. */
@@ -269,6 +278,52 @@ const acts = {
     compose();
     await refresh();
     scrollTo(0, document.documentElement.scrollHeight);
+  },
+  async record() {
+    if (state.recording === "recording") return hear();
+    state.speechFailure = null;
+    await voice.stop(program);
+    const bars = [...part("wave").children];
+    state.recorder = listen.recorder(state.pair.from, state.now, program, (loud) => {
+      // The newest on the right.
+      bars.forEach((bar, index) => {
+        bar.style.blockSize = bars[index + 1]?.style.blockSize
+          ?? `${Math.min(100, 6 + Math.sqrt(loud) * 180)}%`;
+      });
+    }, hear);
+    try {
+      await state.recorder.start();
+      state.recording = "recording";
+      announce(t("record.recording"));
+    } catch (error) {
+      failSpeech(error);
+    }
+    return show();
+  },
+  typeInstead() {
+    state.speechFailure = null;
+    show();
+    part("text").focus();
+  },
+  playLast() {
+    return acts.play(state.now.entries.findLast((entry) => entry.state === "done"));
+  },
+  handoff() {
+    const link = `${location.origin}/#/talk/${place().talk}`;
+    const back = document.activeElement;
+    const dialog = h("dialog", { class: "stack", "aria-labelledby": "handoff-title" },
+      h("h2", { id: "handoff-title" }, t("handoff")), h("p", {}, t("handoff.text")),
+      h("p", { class: "value mono" }, link),
+      h("div", { class: "row" },
+        h("button", { type: "button", class: "primary", "data-act": "copyText", "data-text": link,
+          autofocus: true }, icon("copy"), t("copyLink")),
+        h("button", { type: "button", "data-act": "close" }, t("close"))));
+    document.body.append(dialog);
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      back?.focus();
+    });
+    dialog.showModal();
   },
   async swap() {
     const { from, to } = state.pair;
@@ -400,6 +455,34 @@ const acts = {
   },
 };
 
+/** Ends a recording, and asks what was said. */
+async function hear() {
+  if (state.recording !== "recording") return;
+  state.recording = "processing";
+  announce(t("record.processing"));
+  show();
+  try {
+    const text = await state.recorder.finish();
+    if (!text.trim()) throw new Refusal(0, { message: t("speakAgain") });
+    state.recording = "idle";
+    part("text").value = text;
+    await acts.send();
+  } catch (error) {
+    failSpeech(error);
+  }
+  show();
+}
+
+function failSpeech(error) {
+  state.recording = "idle";
+  // Nothing more comes of it.
+  state.recorder?.cancel().catch(() => {});
+  state.speechFailure = error instanceof Refusal ? refusal(error)
+    : error.name === "NotAllowedError" || error.name === "NotFoundError" ? t("microphoneDenied")
+      : `${t("speakAgain")} (${error.message})`;
+  announce(state.speechFailure);
+}
+
 function setPair(pair) {
   state.pair = pair;
   sessionStorage.setItem("pair", JSON.stringify(pair));
@@ -477,6 +560,10 @@ addEventListener("hashchange", async () => {
   // Of a program whose token is another one now.
   if (/^#[0-9a-f]{64}$/.test(location.hash)) return location.reload();
   const { view, talk: id } = place();
+  if (state.recording === "recording" && view !== "talk") {
+    state.recorder.cancel().catch(() => {});
+    state.recording = "idle";
+  }
   Object.assign(state, { history: null, favorites: null, search: "" });
   if (view === "talk" && state.now?.talk?.id !== id) state.turn = null;
   show();

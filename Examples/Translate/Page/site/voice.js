@@ -56,7 +56,7 @@ export async function toggle(entry, rate, program, changed) {
   speechSynthesis.speak(utterance);
 }
 
-async function stop(program) {
+export async function stop(program) {
   if (!current) return;
   const { done } = current;
   current = null;

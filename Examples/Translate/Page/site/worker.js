@@ -4,7 +4,7 @@
 const cache = "translate";
 
 const files = ["/", "/kit.css", "/kit.js", "/icon.svg", "/icon-192.png", "/translate.css",
-  "/translate.js", "/history.js", "/icons.js", "/languages.js", "/settings.js", "/talk.js",
+  "/translate.js", "/history.js", "/icons.js", "/languages.js", "/listen.js", "/microphone.js", "/settings.js", "/talk.js",
   "/voice.js", "/welcome.js", "/words.js", "/words.de.json", "/words.en.json", "/words.es.json",
   "/words.fr.json", "/words.ja.json", "/words.zh.json", "/app.webmanifest"];
 
