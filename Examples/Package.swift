@@ -105,7 +105,7 @@ let package = Package(
         grdb, arguments,
       ],
       path: "Scan",
-      exclude: ["README.md", "Page", "Photos"], swiftSettings: strict),
+      exclude: ["README.md", "Page", "Photos", "page.png"], swiftSettings: strict),
     .testTarget(
       name: "ScanTests",
       dependencies: [

@@ -91,7 +91,7 @@ struct PageGuardTests {
   @Test(arguments: [
     ("Sources/CTernPages", ["kit.c", "inspect.c"], 6),
     // The kit's are reached by a link.
-    ("Examples/Scan/Page", ["pages.c"], 9),
+    ("Examples/Scan/Page", ["pages.c"], 11),
     ("Examples/Translate/Page", ["pages.c"], 14),
   ])
   func `a page has no markup of data, no inline code, and nothing from elsewhere`(

@@ -35,6 +35,15 @@ static const unsigned char library[] = {
 static const unsigned char book[] = {
 #embed "site/book.js"
 };
+static const unsigned char store[] = {
+#embed "site/store.js"
+};
+static const unsigned char shell[] = {
+#embed "site/shell.js"
+};
+static const unsigned char manifest[] = {
+#embed "site/manifest.json"
+};
 static const unsigned char wing[] = {
 #embed "site/wing.svg"
 };
@@ -54,6 +63,9 @@ static const struct scan_page_file files[] = {
     {"photos.js", SCRIPT, photos, sizeof photos},
     {"library.js", SCRIPT, library, sizeof library},
     {"book.js", SCRIPT, book, sizeof book},
+    {"store.js", SCRIPT, store, sizeof store},
+    {"shell.js", SCRIPT, shell, sizeof shell},
+    {"manifest.json", "application/manifest+json", manifest, sizeof manifest},
     {"wing.svg", "image/svg+xml", wing, sizeof wing},
 };
 

@@ -189,7 +189,8 @@ export class Program {
 }
 
 function address(path, query = {}) {
-  const text = new URLSearchParams(query).toString();
+  // Only forms write a space as +; the program's parser takes it for itself.
+  const text = new URLSearchParams(query).toString().replaceAll("+", "%20");
   return `/api/${path}${text && "?"}${text}`;
 }
 

@@ -1,5 +1,7 @@
-// Photos between the person and the program: sent one after the other, kept while the program does
-// not answer. Each has a key, by which the program knows one that it has already.
+// Photos between the person and the program: kept by the browser, and sent one after the other. Each
+// has a key, by which the program knows one that it has already.
+
+import { Store } from "/store.js";
 
 export class Outbox {
   /** @param changed is called whenever an item is another, and `accepted` with each that is safe and
@@ -7,30 +9,58 @@ export class Outbox {
   constructor(program, changed, accepted) {
     [this.program, this.changed, this.accepted] = [program, changed, accepted];
     this.items = [];
+    this.store = new Store();
     this.isSending = false;
   }
 
-  /** @param coming is the photo with a small picture of it, once they are there.
-   * @param refusal says why it is not sent. */
-  async add(coming, name, refusal = null) {
-    const item = { key: crypto.randomUUID(), name, blob: null, refusal, url: null };
-    this.items.push(item);
-    this.changed();
+  /** Takes up what was kept when the page was closed. */
+  async begin() {
     try {
-      const { photo, small } = await coming;
-      item.blob = photo;
-      item.url = small ? URL.createObjectURL(small) : null;
-    } catch (error) {
-      item.refusal = `The photo could not be made: ${error.message}`;
+      for (const item of await this.store.all()) this.#show({ ...item, refusal: null });
+    } catch {
+      // A browser that keeps nothing has nothing to take up.
     }
     this.changed();
     this.send();
   }
 
+  /** @param coming is the photo with a small picture of it, once they are there.
+   * @param refusal says why it is not sent. */
+  async add(coming, name, refusal = null) {
+    const item = { key: crypto.randomUUID(), name, taken: Date.now(), photo: null, refusal };
+    this.#show(item);
+    this.changed();
+    try {
+      Object.assign(item, await coming);
+      item.url = address(item.small);
+    } catch (error) {
+      item.refusal = `The photo could not be made: ${error.message}`;
+    }
+    this.changed();
+    if (item.refusal) return;
+    try {
+      await this.store.put(item);
+    } catch {
+      // Then the open page alone has it, until it is sent.
+      item.isUnkept = true;
+    }
+    item.isReady = true;
+    this.send();
+  }
+
+  #show(item) {
+    this.items.push(Object.assign(item, { url: address(item.small), isReady: item.photo !== null }));
+  }
+
   /** Forgets one. Its picture may still be shown as that of the photo which it became. */
-  drop(item) {
+  async drop(item) {
     this.items.splice(this.items.indexOf(item), 1);
     this.changed();
+    try {
+      await this.store.remove(item.key);
+    } catch {
+      // It was not kept; or it is sent once more, and known by its key.
+    }
   }
 
   /** Sends what waits, until all is sent or the program is gone. */
@@ -40,11 +70,12 @@ export class Outbox {
     for (let item = this.#next(); item; item = this.#next()) {
       try {
         const { scan } = await this.program.upload(
-          "photos", { name: item.name, key: item.key }, item.blob);
-        this.drop(item);
+          "photos", { name: item.name, key: item.key }, item.photo);
         this.accepted(item, scan);
+        await this.drop(item);
       } catch (error) {
-        if (error.status === 0 || error.passes) break;
+        // What may pass is tried again with the next news.
+        if (error.status === 0 || error.status === 401 || error.passes) break;
         item.refusal = error.message;
         this.changed();
       }
@@ -53,6 +84,8 @@ export class Outbox {
   }
 
   #next() {
-    return this.items.find((item) => item.blob && !item.refusal);
+    return this.items.find((item) => item.isReady && !item.refusal);
   }
 }
+
+const address = (small) => (small ? URL.createObjectURL(small) : null);

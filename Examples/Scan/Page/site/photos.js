@@ -39,7 +39,7 @@ export function strip(photos, items, previews) {
         "data-item": item.key },
       thumb(item.refusal ? null : item.url), h("span", { class: "hidden" }, `${item.name}: `),
       h("span", { class: "words" }, item.refusal ? "refused"
-        : item.blob ? "to be saved" : "prepared")))),
+        : item.photo ? "to be saved" : "prepared")))),
   ];
 }
 
@@ -68,7 +68,10 @@ export function itemDetail(item) {
   return [
     h("h2", { id: "sheet-title", class: "value", tabindex: "-1", autofocus: true }, item.name),
     h("p", { class: "value" }, item.refusal
-      ?? "The program does not answer. The photo is sent as soon as it does."),
+      ?? (item.isUnkept
+        ? "The program does not answer, and this browser keeps nothing. Leave the page open: the "
+          + "photo is sent as soon as the program answers."
+        : "The program does not answer. The photo is kept here, and sent as soon as it does.")),
     h("p", { class: "row" },
       h("button", { class: "danger", "data-act": "drop", "data-item": item.key },
         item.refusal ? "Remove it" : "Forget the photo"),

@@ -139,7 +139,7 @@ const outbox = new Outbox(program, () => showSoon(), (item, scan) => {
 // The browser runs scripts of these addresses alone.
 const scripts = globalThis.trustedTypes?.createPolicy("scan", {
   createScriptURL: (address) => {
-    if (address !== "/shrink.js") throw new TypeError(`${address} is no script of this page`);
+    if (!["/shrink.js", "/shell.js"].includes(address)) throw new TypeError(`${address} is no script of this page`);
     return address;
   },
 }) ?? { createScriptURL: (address) => address };
@@ -175,7 +175,7 @@ function take(files) {
 // Showing.
 
 const advice = {
-  gone: "Photos that you choose now are kept here, and saved as soon as it answers. "
+  gone: "Photos that you take now are kept here, and saved as soon as it answers. "
     + "Start it with: scan serve",
   refused: "Start it with scan serve, and open the address that it prints.",
 };
@@ -258,7 +258,7 @@ function show() {
   // Above the shutter, and above the books.
   if (current === "library") main.before(part("queue")); else main.after(part("queue"));
   morph(main, [...notices(), ...content(current, file)]);
-  morph(part("controls"), current === "capture" && file ? controls() : []);
+  morph(part("controls"), current === "capture" ? controls() : []);
   showSheet();
   showToast();
 }
@@ -294,8 +294,10 @@ function showToast() {
 }
 
 function content(current, file) {
-  if (!file) return state.failure ? [] : [h("p", { class: "quiet", "data-key": "first" }, "One moment…")];
-  if (current === "library") return library(state);
+  if (current === "library") {
+    if (file) return library(state);
+    return state.failure ? [] : [h("p", { class: "quiet", "data-key": "first" }, "One moment…")];
+  }
   return camera.state === "live" ? [] : [finder()];
 }
 
@@ -309,7 +311,7 @@ function opened() {
     const item = outbox.items.find(({ key }) => key === open.item);
     return item && itemDetail(item);
   }
-  const photo = file.photos.find(({ id }) => id === open.scan);
+  const photo = file?.photos.find(({ id }) => id === open.scan);
   return photo && detail(photo, previews.get(photo.id));
 }
 
@@ -540,6 +542,9 @@ setInterval(() => {
 }, 1000);
 show();
 camera.want(!document.hidden && view() === "capture");
+outbox.begin();
+// Without it the page needs the program to be opened, and is the same otherwise.
+navigator.serviceWorker?.register(scripts.createScriptURL("/shell.js")).catch(() => {});
 program.follow(refresh, (isLive) => {
   state.isLive = isLive;
   show();
