@@ -45,10 +45,19 @@ extension TranslateDatabase {
       rows = undone.flatMap(\.rows)
       // Of what has left the history since, nothing can be taken back.
     } while rows.allSatisfy { $0.action == .left && ["phrase", "answer"].contains($0.table) }
-    try await pool.write { db in
+    try await pool.write { [rows] db in
       try replica.writeWithoutUndo(in: db) { db in
         try db.execute(sql: "DELETE FROM answer WHERE phrase NOT IN (SELECT id FROM phrase)")
       }
+      // A question that waited when it was removed waits again.
+      for row in rows where row.table == "phrase" && row.action == .broughtBack {
+        try db.execute(
+          sql: """
+            INSERT OR IGNORE INTO waiting (phrase)
+            SELECT id FROM phrase WHERE id = ? AND id NOT IN (SELECT phrase FROM answer)
+            """, arguments: [row.key.first?.string])
+      }
+      try goOn(in: db)
     }
     return rows.map {
       UndoneRow(table: $0.table, key: $0.key.compactMap(\.string), action: $0.action)
