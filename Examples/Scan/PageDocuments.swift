@@ -1,7 +1,6 @@
 import Foundation
 import GRDB
 import Tern
-import TernJobs
 
 /// What the page shows of the photos, and how many books there are.
 struct StateDocument: Encodable, Sendable {
@@ -12,12 +11,16 @@ struct StateDocument: Encodable, Sendable {
   var isOffline: Bool
   var mostPhotoBytes = ScanDatabase.mostPhotoBytes
   var books, toReview: Int
+  /// Books of which two devices wrote one field at the same time.
+  var inConflict: [String]
 
   /// For which a photo that is done is told of.
   private static let farewell: TimeInterval = 10
 
-  init(_ jobs: JobQueue, isCut: Bool, in db: Database) throws {
-    let board = try Board(jobs, doneSince: Date(timeIntervalSinceNow: -Self.farewell), in: db)
+  init(_ database: ScanDatabase, isCut: Bool, in db: Database) throws {
+    let board = try Board(
+      database.jobs, doneSince: Date(timeIntervalSinceNow: -Self.farewell), in: db)
+    inConflict = try database.lost(in: db).compactMap { $0.key.first?.string }
     photos = board.scans
     pauseEndsMilliseconds =
       board.gates.map { Int64($0.reopensAt.timeIntervalSince1970 * 1000) }.max()
@@ -58,17 +61,33 @@ struct BooksDocument: Encodable, Sendable {
   }
 }
 
-/// One book, and the photos in which it was seen.
+/// One book, the photos in which it was seen, and what another device wrote into it meanwhile.
 struct BookDocument: Encodable, Sendable {
+  struct Lost: Encodable, Sendable {
+    var entry: Int64
+    var values: [String: String]
+  }
+
   var book: Book
   var photos: [String]
+  var lost: [Lost]
 
   /// - Returns: `nil` where there is no such book.
-  init?(_ isbn: String, in db: Database) throws {
+  init?(_ isbn: String, _ database: ScanDatabase, in db: Database) throws {
     guard let book = try Book.fetchOne(db, key: isbn) else { return nil }
     self.book = book
     photos = try String.fetchAll(
       db, sql: "SELECT name FROM find JOIN scan ON id = scan WHERE isbn = ? ORDER BY id",
       arguments: [isbn])
+    lost = try database.lost(in: db).filter { $0.key.first?.string == isbn }
+      .map { Lost(entry: $0.id, values: $0.values.mapValues { $0.string ?? "" }) }
+  }
+}
+
+extension ScanDatabase {
+  /// Titles and the like that lost against another device's.
+  func lost(in db: Database) throws -> [InboxEntry] {
+    try replica.inbox(of: [.lastWriter, .sameKey], in: db)
+      .filter { !Set($0.values.keys).isDisjoint(with: ["title", "author", "format"]) }
   }
 }

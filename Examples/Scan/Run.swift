@@ -52,7 +52,11 @@ struct Work: ParsableArguments {
       try await run(database, engine, url, once, page)
     } else {
       // In this process, so that it can't outlive it.
-      let catalogue = try catalogue ?? Self.sample
+      guard let catalogue = catalogue ?? CatalogueFile.sample else {
+        throw Refusal(
+          "say which scan service to ask by --service URL; or, for the recognizer in here, what it "
+            + "knows by --catalogue FILE.csv")
+      }
       let reader = try PhotoReader(catalogues: [catalogue])
       try await RecognizerApplication(reader).serving { url in
         hint(
@@ -61,25 +65,6 @@ struct Work: ParsableArguments {
         try await run(database, engine, url, once, page)
       }
     }
-  }
-
-  /// The catalogue of the library that is an example, too, where this was built.
-  private static var sample: String {
-    get throws {
-      let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "Library/catalogue.csv").path
-      guard FileManager.default.isReadableFile(atPath: path) else {
-        throw Refusal(
-          "say which scan service to ask by --service URL; or, for the recognizer in here, what it "
-            + "knows by --catalogue FILE.csv")
-      }
-      return path
-    }
-  }
-
-  /// A line for the person alone; where it can't be said, nothing is lost.
-  private func hint(_ line: String) {
-    try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8))
   }
 
   private func remote(_ address: String) throws -> HTTPRemote {
@@ -138,7 +123,7 @@ struct Work: ParsableArguments {
       }
       if let engine, !once {
         tasks.addTask { await engine.run() }
-        tasks.addTask { await tell(engine.status) }
+        tasks.addTask { await engine.status.forEachError { say("not synced: \("\($0)".shown())") } }
       }
       // The first that ends, ends all: a signal, an error, or the work when it is done.
       var results = [await tasks.nextResult()]
@@ -154,14 +139,5 @@ struct Work: ParsableArguments {
   private func tell(_ database: ScanDatabase, _ teller: Teller) async throws {
     let boards = ValueObservation.tracking { try Board(database.jobs, in: $0) }
     for try await board in boards.values(in: database.pool) { teller.tell(board.lines()) }
-  }
-
-  /// Says why nothing syncs, each time that it is another reason.
-  private func tell(_ status: SyncStatus) async {
-    var last: RemoteError.Code?
-    for await now in status.updates where now.lastError?.code != last {
-      last = now.lastError?.code
-      if let error = now.lastError { say("not synced: \("\(error)".shown())") }
-    }
   }
 }

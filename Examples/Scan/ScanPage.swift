@@ -40,12 +40,12 @@ struct ScanPage: PageProgram {
     case "state":
       let isCut = !isLocal && !SystemPath.shared.path.hasRoute
       return try PageAnswer(
-        await database.pool.read { try StateDocument(database.jobs, isCut: isCut, in: $0) })
+        await database.pool.read { try StateDocument(database, isCut: isCut, in: $0) })
     case "books":
       return try PageAnswer(await database.pool.read { try BooksDocument(request.query, in: $0) })
     case "book":
       let isbn = request.query["isbn"] ?? ""
-      guard let book = try await database.pool.read({ try BookDocument(isbn, in: $0) })
+      guard let book = try await database.pool.read({ try BookDocument(isbn, database, in: $0) })
       else { return .failure("none", "There is no such book. It may have been deleted.") }
       return try PageAnswer(book)
     case "export":
@@ -62,7 +62,7 @@ struct ScanPage: PageProgram {
   // MARK: - Changes
 
   private struct Wanted: Decodable {
-    var scan: Int64?
+    var scan, entry: Int64?
     var isbn, title, author, format: String?
   }
 
@@ -84,6 +84,15 @@ struct ScanPage: PageProgram {
     case ("edit", _, let isbn?):
       try await database.edit(
         isbn, title: wanted.title, author: wanted.author, format: wanted.format)
+    case ("prefer", _, _), ("dismiss", _, _):
+      let lost = try await database.pool.read { try database.lost(in: $0) }
+      guard let entry = lost.first(where: { $0.id == wanted.entry })
+      else { throw Refusal("that value is not kept any more") }
+      if request.path == "prefer" {
+        try await database.replica.restore(entry)
+      } else {
+        try await database.replica.dismiss(entry)
+      }
     case ("delete", _, let isbn?): try await database.change(isbn, "DELETE FROM book")
     default: return .unknown
     }

@@ -30,13 +30,11 @@ extension PageFiles {
   /// Of the page of `scan serve`, with the kit's.
   fileprivate static var scan: PageFiles {
     var files = PageFiles()
-    var index = 0
-    while let file = scan_page_file(index)?.pointee {
-      files.add(
-        String(cString: file.name), type: String(cString: file.type),
-        UnsafeRawBufferPointer(start: file.bytes, count: file.count))
-      index += 1
-    }
+    files.add(embedded: { index in
+      scan_page_file(index).map {
+        ($0.pointee.name, $0.pointee.type, $0.pointee.bytes, $0.pointee.count)
+      }
+    })
     return files
   }
 }

@@ -17,6 +17,11 @@ package func say(_ line: String, complaint: (any Error) -> String) {
   }
 }
 
+/// A line for the person alone, on standard error; where it can't be said, nothing is lost.
+package func hint(_ line: String) {
+  try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8))
+}
+
 /// Why a command does nothing.
 package struct Refusal: Error, CustomStringConvertible {
   package let description: String

@@ -12,6 +12,24 @@ package struct PageFiles: Sendable {
 
   package init() {}
 
+  /// What a C target embeds.
+  package typealias Embedded = (
+    name: UnsafePointer<CChar>, type: UnsafePointer<CChar>, bytes: UnsafePointer<UInt8>, count: Int
+  )
+
+  /// Adds what the C compiler has embedded. Its bytes stay where they are while the process runs.
+  ///
+  /// - Parameter file: `nil` behind the last one.
+  package mutating func add(embedded file: (Int) -> Embedded?) {
+    var index = 0
+    while let file = file(index) {
+      add(
+        String(cString: file.name), type: String(cString: file.type),
+        UnsafeRawBufferPointer(start: file.bytes, count: file.count))
+      index += 1
+    }
+  }
+
   /// - Parameters:
   ///   - name: empty for the page itself.
   ///   - type: a media type.

@@ -7,13 +7,9 @@ extension PageFiles {
   static var inspect: PageFiles {
     var files = PageFiles()
     for source in [tern_kit_file, tern_inspect_file] {
-      var index = 0
-      while let file = source(index)?.pointee {
-        files.add(
-          String(cString: file.name), type: String(cString: file.type),
-          UnsafeRawBufferPointer(start: file.bytes, count: file.count))
-        index += 1
-      }
+      files.add(embedded: { index in
+        source(index).map { ($0.pointee.name, $0.pointee.type, $0.pointee.bytes, $0.pointee.count) }
+      })
     }
     return files
   }

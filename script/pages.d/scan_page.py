@@ -1,4 +1,4 @@
-"""Drives `scan serve`: scan_page.py SCAN RECOGNIZER PICTURES."""
+"""Drives `scan serve`: scan_page.py SCAN RECOGNIZER PICTURES; `tern` is beside SCAN."""
 
 import base64
 import contextlib
@@ -18,8 +18,6 @@ import zlib
 import strangers
 from browser import Browser, Failed, LOOKS, MORE_LOOKS, Process, check, eventually
 
-import os
-ONLY = os.environ.get("ONLY")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHELVES = [ROOT / f"Examples/Scan/Photos/shelf-{name}.jpg" for name in "abc"]
 
@@ -52,8 +50,9 @@ def free_port():
 class Rig:
     """A folder with a library, the scan service beside it, and the page."""
 
-    def __init__(self, scan, recognizer, folder):
-        self.scan, self.recognizer, self.folder = scan, recognizer, pathlib.Path(folder)
+    def __init__(self, scan, recognizer, tern, folder):
+        self.scan, self.recognizer, self.tern = scan, recognizer, tern
+        self.folder = pathlib.Path(folder)
         self.file, self.started = self.folder / "scan.sqlite", []
         self.port, self.page_port = free_port(), free_port()
         self.begin_service()
@@ -68,12 +67,12 @@ class Rig:
         self.started.append(process)
         return process
 
-    def begin_page(self):
+    def begin_page(self, *options):
         return self.start(self.scan, "serve", "--no-open", "--port", str(self.page_port),
-                          "--service", f"http://127.0.0.1:{self.port}")
+                          "--service", f"http://127.0.0.1:{self.port}", *options)
 
-    def serve(self):
-        page = self.begin_page()
+    def serve(self, *options):
+        page = self.begin_page(*options)
         said = page.line()
         while not said.startswith("the page is at http://127.0.0.1:"):
             said = page.line()
@@ -463,6 +462,57 @@ WATCH = """() => {
 }"""
 
 
+def shows_both_versions(browser, rig, server):
+    """Two devices change one title without knowing of each other: the page shows both, and takes the other."""
+    data, token = rig.folder / "server", rig.folder / "token"
+    made = subprocess.run([rig.tern, "token", "create", "--data", data, "--space", "home"],
+                          capture_output=True, text=True, check=True)
+    token.write_text(made.stdout.strip().splitlines()[-1])
+    syncing = rig.start(rig.tern, "serve", "--data", data, "--port", "0")
+    said = syncing.line()
+    while "http://" not in said:
+        said = syncing.line()
+    sync = ["--sync", "http://" + said.split("http://")[1].split()[0].strip('",'), "--token-file", str(token)]
+    tablet = rig.folder / "tablet"
+    tablet.mkdir()
+
+    def other(*command):
+        subprocess.run([rig.scan, *command], cwd=tablet, capture_output=True, text=True, check=True, timeout=60)
+
+    server.end()
+    server = rig.serve(*sync)
+    with browser.page(server.address, "phone-dark") as page:
+        opened(page)
+        view(page, "Library")
+        page.locator(".book").first.wait_for()
+        run = ("run", "--once", "--service", f"http://127.0.0.1:{rig.port}", *sync)
+        eventually(lambda: other(*run) or "Kiln" in subprocess.run(
+            [rig.scan, "library"], cwd=tablet, capture_output=True, text=True).stdout, "the books do not arrive", 30)
+        isbn = rig.query("SELECT isbn FROM book WHERE title = 'Kiln and Causeway'")[0][0]
+        other("edit", isbn, "--title", "Kiln & Causeway")
+        page.get_by_role("button", name="Kiln and Causeway").click()
+        page.get_by_label("Title").fill("The Kiln and the Causeway")
+        page.keyboard.press("Tab")
+        eventually(lambda: rig.query("SELECT title FROM book WHERE isbn = ?", isbn) == [("The Kiln and the Causeway",)],
+                   "the title is not saved")
+        other(*run)
+        page.get_by_text("Two devices changed this book").wait_for(timeout=20_000)
+        for words in ("The Kiln and the Causeway", "Kiln & Causeway"):
+            check(page.locator(".versus").get_by_text(words).count() == 1, f"“{words}” is not shown")
+        browser.state(page, "two-versions", "phone-dark")
+        page.get_by_role("button", name="Close").click()
+        check(page.get_by_text("two versions").count() == 1, "the library does not show the conflict")
+        page.get_by_role("button", name="The Kiln and the Causeway").click()
+        page.get_by_role("button", name="Take the other").click()
+        eventually(lambda: page.get_by_label("Title").input_value() == "Kiln & Causeway", "the other is not taken")
+        check(page.locator(".versus").count() == 0, "the conflict stays")
+        eventually(lambda: other(*run) or "Kiln & Causeway" in subprocess.run(
+            [rig.scan, "library"], cwd=tablet, capture_output=True, text=True).stdout, "the devices differ", 30)
+    syncing.end()
+    server.end()
+    return rig.serve()
+
+
 # How long the page takes from frame to frame, in ms.
 FRAME = """() => new Promise((resolve) => {
   const times = [];
@@ -632,19 +682,18 @@ def strangers_stay_out(browser, rig, server):
     check(rig.query("SELECT count(*) FROM scan WHERE id = ?", scan) == [(1,)], "a stranger removed a photo")
 
 
-def main(scan, recognizer, pictures):
+def main(scan, recognizer, tern, pictures):
     began = time.monotonic()
     shutil.rmtree(pictures, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
-        rig = Rig(scan, recognizer, folder)
+        rig = Rig(scan, recognizer, tern, folder)
         try:
             with Browser(pictures, "--host-resolver-rules=MAP stranger.test 127.0.0.1",
                          "--use-fake-device-for-media-stream") as browser:
                 server = rig.serve()
                 for flow in (keeps_photos, refuses, fails_and_is_retried, waits_for_the_service,
-                             outlives_the_program, shows_the_library, puts_books_right, takes_photos, is_installed,
+                             outlives_the_program, shows_the_library, puts_books_right, shows_both_versions, takes_photos, is_installed,
                              looks, keys, strangers_stay_out):
-                    if ONLY and flow.__name__ not in ONLY and flow is not keeps_photos: continue
                     start = time.monotonic()
                     server = flow(browser, rig, server) or server
                     print(f"{flow.__name__}: {time.monotonic() - start:.1f} s", flush=True)

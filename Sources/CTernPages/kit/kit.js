@@ -58,7 +58,10 @@ function morphOne(present, wanted) {
     if (!wanted.hasAttribute(name) && name !== "open") present.removeAttribute(name);
   }
   for (const { name, value } of wanted.attributes) {
-    if (present.getAttribute(name) !== value) present.setAttribute(name, value);
+    if (present.getAttribute(name) === value) continue;
+    present.setAttribute(name, value);
+    // A field that somebody wrote into shows what the attribute says no more by itself.
+    if (name === "value" && present !== document.activeElement) present.value = value;
   }
   morph(present, [...wanted.childNodes]);
 }

@@ -7,7 +7,7 @@ export const needsReview = ({ confidence, isReviewed }) => confidence < 0.8 && !
 
 const fields = [["title", "Title"], ["author", "Author"], ["format", "Format"]];
 
-export function book({ book: shown, photos }, { isRaw, saved }) {
+export function book({ book: shown, photos, lost }, { isRaw, saved }) {
   return [
     h("div", { class: "beside", "data-key": "beside" },
       h("div", { class: "cover" }, h("strong", { class: "value" }, shown.title),
@@ -16,6 +16,7 @@ export function book({ book: shown, photos }, { isRaw, saved }) {
         h("h2", { id: "sheet-title", class: "mono value", tabindex: "-1", autofocus: true }, shown.isbn.startsWith("title:")
           ? "A book without an ISBN" : shown.isbn),
         facts(shown, photos))),
+    lost.map((entry) => conflict(entry, shown)),
     needsReview(shown) && h("div", { class: "notice row", "data-key": "review" },
       h("p", {}, "Is this the book on the shelf? Put it right below, or say that it is."),
       h("button", { class: "primary", "data-act": "right", "data-isbn": shown.isbn },
@@ -31,7 +32,20 @@ export function book({ book: shown, photos }, { isRaw, saved }) {
       h("button", { "data-act": "raw", "aria-pressed": isRaw ? "true" : "false" }, "Raw JSON"),
       h("button", { class: "danger", "data-act": "delete", "data-isbn": shown.isbn }, "Delete"),
       h("button", { "data-act": "close" }, "Close")),
-  ].filter(Boolean);
+  ].flat().filter(Boolean);
+}
+
+/** Another device wrote the same field without knowing of this one: which is it to be? */
+function conflict({ entry, values }, shown) {
+  return h("div", { class: "notice stack", "data-key": `lost ${entry}` },
+    h("p", {}, "Two devices changed this book at the same time. What stands, and the other:"),
+    h("dl", { class: "versus" }, fields.filter(([name]) => name in values).map(([name, label]) => [
+      h("dt", {}, label), h("dd", { class: "value" }, shown[name] || "nothing"),
+      h("dd", { class: "value other" }, values[name] || "nothing")])),
+    h("p", { class: "row" },
+      h("button", { class: "primary", "data-act": "prefer", "data-entry": entry },
+        "Take the other"),
+      h("button", { "data-act": "dismiss", "data-entry": entry }, "Keep what stands")));
 }
 
 function facts(shown, photos) {

@@ -48,18 +48,19 @@ function shelf(asked, books, file) {
   return [
     h("h2", { "data-key": "count" }, asked.text || asked.review
       ? `${several(books.count, "book")} of ${count(file.books)}` : several(books.count, "book")),
-    h("ul", { class: "grid", "data-key": "grid" }, books.books.map(card)),
+    h("ul", { class: "grid", "data-key": "grid" }, books.books.map((book) => card(book, file))),
     rest > 0 && h("button", { "data-act": "more", "data-key": "more" },
       `Show more: ${count(rest)} left`),
   ].filter(Boolean);
 }
 
-function card(book) {
+function card(book, { inConflict }) {
   return h("li", { class: "book", "data-key": book.isbn },
     h("button", { class: "cover", "data-act": "book", "data-isbn": book.isbn },
       h("strong", { class: "value" }, book.title),
       h("span", { class: "value" }, book.author ?? "")),
     h("p", { class: "facts" },
+      inConflict.includes(book.isbn) && h("span", { class: "review" }, "two versions"),
       needsReview(book) && h("span", { class: "review" }, "review"),
       h("span", { class: "number" }, `${Math.round(book.confidence * 100)} % sure`),
       book.timesScanned > 1 && h("span", { class: "number quiet" },

@@ -384,6 +384,14 @@ const acts = {
     await program.post("edit", { isbn });
     return "The book needs no review any more.";
   },
+  async prefer({ entry }) {
+    await program.post("prefer", { entry: Number(entry) });
+    return "The other value stands now, on all devices.";
+  },
+  async dismiss({ entry }) {
+    await program.post("dismiss", { entry: Number(entry) });
+    return "What stands is kept.";
+  },
   raw() {
     state.open.isRaw = !state.open.isRaw;
     show();
