@@ -1,4 +1,4 @@
-"""Drives `scan serve`: scan_page.py SCAN RECOGNIZER PICTURES; `tern` is beside SCAN."""
+"""Drives `scan serve`: scan_page.py SCAN RECOGNIZER TERN PICTURES."""
 
 import base64
 import contextlib
