@@ -148,6 +148,10 @@ class Browser:
         page.goto(address)
         try:
             yield page
+        except BaseException:
+            with contextlib.suppress(Exception):
+                print(f"the page's console says {page.said}, and it shows {page.inner_text('body')!r}")
+            raise
         finally:
             context.close()
 

@@ -124,41 +124,43 @@ export class Program {
   }
 
   async get(path, query = {}) {
-    return (await this.#ask(address(path, query), {})).json();
+    return this.#ask(address(path, query), {}, "json");
   }
 
   /** A file. */
   async blob(path, query = {}) {
-    return (await this.#ask(address(path, query), {})).blob();
+    return this.#ask(address(path, query), {}, "blob");
   }
 
   async post(path, body) {
-    return (await this.#ask(address(path), {
+    return this.#ask(address(path), {
       method: "POST", body: JSON.stringify(body),
       headers: { "Content-Type": "application/json" },
-    })).json();
+    }, "json");
   }
 
   /** Sends a file. */
   async upload(path, query, blob) {
-    return (await this.#ask(address(path, query), {
+    return this.#ask(address(path, query), {
       method: "POST", body: blob, headers: { "Content-Type": "application/octet-stream" },
-    })).json();
+    }, "json");
   }
 
-  async #ask(url, options) {
+  /** The answer as `form`. One that is cut off in its middle is none. */
+  async #ask(url, options, form) {
     const headers = { ...this.headers, ...options.headers };
-    let response;
+    let response, answer;
     try {
       response = await fetch(url, { ...options, headers, cache: "no-store" });
+      answer = await (response.ok ? response[form]() : response.json());
     } catch {
       throw new Refusal(0, {
         code: "gone", passes: "yes",
         message: "The program that serves this page does not answer. It may have been stopped.",
       });
     }
-    if (!response.ok) throw new Refusal(response.status, await response.json());
-    return response;
+    if (!response.ok) throw new Refusal(response.status, answer);
+    return answer;
   }
 
   /** Calls `changed` whenever there may be news, and `state` with whether the stream is open. It
