@@ -45,7 +45,7 @@ function message(error) {
   throw error;
 }
 
-let [isAsking, isStale] = [false, false];
+let [isAsking, isStale, again] = [false, false, 0];
 
 /** One question at a time, and the next not before a while that grows with what the last one
  * took: a large file that is written all the time is not read all the time. */
@@ -68,7 +68,8 @@ async function refresh() {
     const took = performance.now() - began;
     await new Promise((resolve) => { setTimeout(resolve, Math.min(took * 4, 10_000)); });
     // What may pass is tried again without news of the file.
-    if (state.failure?.passes && !isStale) setTimeout(refresh, 2000);
+    clearTimeout(again);
+    if (state.failure?.passes) again = setTimeout(refresh, 2000);
   }
   isAsking = false;
 }

@@ -68,7 +68,7 @@ function tellOf(before, now) {
   }
 }
 
-let [isAsking, isStale] = [false, false];
+let [isAsking, isStale, again] = [false, false, 0];
 
 /** One question at a time. */
 async function refresh() {
@@ -91,6 +91,9 @@ async function refresh() {
     fetchPreviews();
   }
   isAsking = false;
+  // What failed is asked again without news.
+  clearTimeout(again);
+  if (state.failure) again = setTimeout(refresh, 2000);
 }
 
 // The photos' pictures.

@@ -85,7 +85,7 @@ function tell(old, now) {
   }
 }
 
-let [isLooking, isStale] = [false, false];
+let [isLooking, isStale, again] = [false, false, 0];
 
 /** One question at a time, and the next not before a while that grows with what the last one took. */
 async function refresh() {
@@ -108,6 +108,9 @@ async function refresh() {
     await new Promise((resolve) => { setTimeout(resolve, Math.min(took * 2, 2000)); });
   }
   isLooking = false;
+  // What failed is asked again without news.
+  clearTimeout(again);
+  if (state.failure) again = setTimeout(refresh, 2000);
 }
 
 /** What the program says, in the reader's words where the page has some. */
