@@ -228,9 +228,7 @@ package struct SyncSession: Sendable {
       // Only now is everything known to work: somebody on the way may let a stream begin and cut
       // it at once.
       if refusal == nil { backoff.reset() }
-      // The remote may have lost something between the greeting and the stream's begin, and have
-      // something else at the same position since: the stream alone would never say so.
-      return pull()
+      return .listen
     case (.listening, .woken(isByNetwork: true)):
       // The stream's end comes by itself.
       backoff.reset()

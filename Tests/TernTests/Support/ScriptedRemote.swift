@@ -25,14 +25,6 @@ final class ScriptedRemote: Remote {
     var onPosition: (@Sendable (inout State) -> UInt64)?
     var positions = 0
     var onPart: (@Sendable (Int) throws -> [UInt8])?
-
-    /// What it has.
-    func page(after cursor: RemoteCursor?, excluding excluded: ReplicaID? = nil) -> PulledPage {
-      let start = cursor.flatMap { Int($0.rawValue) } ?? 0
-      return PulledPage(
-        operations: operations[start...].filter { $0.envelope.replica != excluded },
-        cursor: RemoteCursor(rawValue: "\(operations.count)"), hasMore: false, now: now)
-    }
   }
 
   init(_ id: String, _ change: (inout State) -> Void = { _ in }) {
@@ -96,7 +88,11 @@ final class ScriptedRemote: Remote {
     try state.withLock { state in
       state.pulls += 1
       if let answer = state.onPull { return try answer(&state, cursor) }
-      return state.page(after: cursor, excluding: excluded)
+      let start = cursor.flatMap { Int($0.rawValue) } ?? 0
+      return PulledPage(
+        operations: state.operations[start...].filter { $0.envelope.replica != excluded },
+        cursor: RemoteCursor(rawValue: "\(state.operations.count)"), hasMore: false,
+        now: state.now)
     }
   }
 
