@@ -191,7 +191,7 @@ def changes(browser, rig, page_server):
         rig.app.tell("scanner works")
         page.get_by_role("button", name="Retry job 1, send-report").click()
         page.get_by_role("heading", name="Done (1)").wait_for()
-        check("Job 1 begins again." in page.locator("#said").text_content(), "the retry is not announced")
+        eventually(lambda: "Job 1 begins again." in page.locator("#said").text_content(), "the retry is not announced")
         cancel = page.get_by_role("button", name="Cancel job 3, index-shelf")
         cancel.focus()
         page.keyboard.press("Enter")
