@@ -13,10 +13,12 @@ final class ComingAnswers: Sendable {
 
   /// - Parameter text: all that there is.
   func add(_ text: String, to question: String) {
-    state.withLock { state in
+    // Told outside the lock, which a reader that is cancelled takes.
+    let readers = state.withLock { state in
       state.texts[question] = text
-      for reader in state.readers.values { reader.yield() }
+      return Array(state.readers.values)
     }
+    for reader in readers { reader.yield() }
   }
 
   /// Forgets all others: they are answered, or gone.

@@ -2,27 +2,21 @@ import Synchronization
 
 /// Holds a path and tells everybody who reads it of its changes.
 package final class PathRelay: Sendable {
-  private struct State {
-    var path: NetworkPath
+  private struct Readers {
     var nextID = 0
-    var readers: [Int: AsyncStream<NetworkPath>.Continuation] = [:]
-
-    /// Inside the lock, so that no reader gets an older path after a newer one; in the order in
-    /// which they came, so that a simulation repeats.
-    mutating func set(_ path: NetworkPath) {
-      self.path = path
-      for (_, reader) in readers.sorted(by: { $0.key < $1.key }) { reader.yield(path) }
-    }
+    var continuations: [Int: AsyncStream<NetworkPath>.Continuation] = [:]
   }
 
-  private let state: Mutex<State>
+  private let current: Mutex<NetworkPath>
+  /// Under a lock of its own, in which nobody is told of anything: a reader that is cancelled takes
+  /// it while Swift holds the reader's task, for which whoever tells that reader waits.
+  private let readers = Mutex(Readers())
 
   package init(hasRoute: Bool, isExpensive: Bool = false) {
-    state = Mutex(
-      State(path: NetworkPath(hasRoute: hasRoute, generation: 0, isExpensive: isExpensive)))
+    current = Mutex(NetworkPath(hasRoute: hasRoute, generation: 0, isExpensive: isExpensive))
   }
 
-  package var path: NetworkPath { state.withLock { $0.path } }
+  package var path: NetworkPath { current.withLock { $0 } }
 
   /// One change, also when there is a route as there was before.
   package func change(hasRoute: Bool, isExpensive: Bool = false, isConstrained: Bool = false) {
@@ -35,15 +29,16 @@ package final class PathRelay: Sendable {
   /// What the system says first, where it was a guess until then that there is a route: no change
   /// where the guess was right, and nothing has corrected it.
   package func settle(hasRoute: Bool, isExpensive: Bool, isConstrained: Bool) {
-    state.withLock { state in
+    current.withLock { current in
       var path = NetworkPath(
-        hasRoute: hasRoute, generation: state.path.generation, isExpensive: isExpensive,
+        hasRoute: hasRoute, generation: current.generation, isExpensive: isExpensive,
         isConstrained: isConstrained)
-      if path == state.path { return }
-      var guess = state.path
+      if path == current { return }
+      var guess = current
       (guess.isExpensive, guess.isConstrained) = (isExpensive, isConstrained)
       if guess != path { path.generation += 1 }
-      state.set(path)
+      current = path
+      tell(path)
     }
   }
 
@@ -60,29 +55,39 @@ package final class PathRelay: Sendable {
   }
 
   private func change(_ next: (NetworkPath) -> NetworkPath?) {
-    state.withLock { state in
-      guard var path = next(state.path) else { return }
-      path.generation = state.path.generation + 1
-      state.set(path)
+    current.withLock { current in
+      guard var path = next(current) else { return }
+      path.generation = current.generation + 1
+      current = path
+      tell(path)
     }
+  }
+
+  /// Inside the path's lock, so that no reader gets an older path after a newer one; in the order
+  /// in which they came, so that a simulation repeats.
+  private func tell(_ path: NetworkPath) {
+    let told = readers.withLock { $0.continuations.sorted { $0.key < $1.key } }
+    for (_, reader) in told { reader.yield(path) }
   }
 
   /// As ``NetworkPathSource/changes()`` wants it. A stream keeps `source` alive.
   package func changes(keeping source: (any NetworkPathSource)) -> AsyncStream<NetworkPath> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { reader in
-      let id = state.withLock { state in
-        state.nextID += 1
-        state.readers[state.nextID] = reader
-        reader.yield(state.path)
-        return state.nextID
+      let id = current.withLock { path in
+        reader.yield(path)
+        return readers.withLock { readers in
+          readers.nextID += 1
+          readers.continuations[readers.nextID] = reader
+          return readers.nextID
+        }
       }
       reader.onTermination = { _ in
-        self.state.withLock { $0.readers[id] = nil }
+        self.readers.withLock { _ = $0.continuations.removeValue(forKey: id) }
         withExtendedLifetime(source) {}
       }
     }
   }
 
   /// How many streams are being read.
-  package var readerCount: Int { state.withLock { $0.readers.count } }
+  package var readerCount: Int { readers.withLock { $0.continuations.count } }
 }

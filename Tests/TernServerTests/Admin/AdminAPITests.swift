@@ -53,8 +53,6 @@ struct AdminAPITests {
       let again = try await send()
       #expect([200, 404].contains(again.status), "\(again.json)")
       #expect(try self.records(server) == records)
-      // What a removed space held goes with maintenance, in steps.
-      while try server.service.removeRemains() { await Task.yield() }
     }
   }
 
@@ -83,8 +81,6 @@ struct AdminAPITests {
       #expect(try await server.send(server.request("/v1/spaces/home", token: token)).status == 401)
       #expect(try await server.operate("DELETE", "spaces/home", token: file.olga).status == 200)
       #expect(try await server.send(server.request("/v1/spaces/home")).status == 401)
-      // What it held goes with maintenance.
-      while try server.service.removeRemains() { await Task.yield() }
     }
   }
 

@@ -43,4 +43,23 @@ struct ScriptedPathSourceTests {
     do { _ = relay.changes(keeping: UnknownPathSource()) }
     #expect(relay.readerCount == 0)
   }
+
+  @Test("a reader that is cancelled while it is told of a change does not hold up the change")
+  func cancelledWhileTold() async {
+    let source = ScriptedPathSource()
+    for _ in 0..<5_000 {
+      let changes = source.changes()
+      // Waits, and does not only find what it was told before.
+      let (waits, hasBegun) = AsyncStream.makeStream(of: Void.self)
+      let reader = Task {
+        for await _ in changes { hasBegun.finish() }
+      }
+      for await _ in waits {}
+      async let change: Void = source.set(hasRoute: true)
+      reader.cancel()
+      await change
+      await reader.value
+    }
+    #expect(source.path.generation == 5_000)
+  }
 }
