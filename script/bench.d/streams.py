@@ -5,7 +5,9 @@ more files open than there are streams; what it needs is told of where it has fe
 """
 
 import asyncio
+import contextlib
 import os
+import ssl
 import subprocess
 import sys
 import time
@@ -51,8 +53,8 @@ def resident(process):
 class Listener:
     """An event stream, and beside it a connection for pulls."""
 
-    def __init__(self, port, space, secret):
-        self.port, self.space, self.secret = port, space, secret
+    def __init__(self, port, space, secret, tls=None):
+        self.port, self.space, self.secret, self.tls = port, space, secret, tls
         self.replica = os.urandom(16).hex()
         self.position = 0
         self.news = asyncio.Event()
@@ -64,7 +66,7 @@ class Listener:
         ).encode()
 
     async def listen(self):
-        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port, ssl=self.tls)
         self.writer.write(self.head("events"))
         await self.until_position()
         self.task = asyncio.create_task(self.follow())
@@ -127,26 +129,58 @@ async def tell(author, listeners, pulls, rounds):
     return sorted(times)[rounds // 2]
 
 
-async def main():
-    secrets = {name: token(name) for name in ["few", "many"] + [f"other{n}" for n in range(20)]}
+@contextlib.contextmanager
+def serving(*options):
+    """A server's process, and the port at which it listens."""
     server = subprocess.Popen(
         [tern, "serve", "--data", data, "--port", "0", "--connections", str(count * 3 // 2 + 4000),
          "--connections-per-address", str(count + 5000),
-         "--processor-per-token", "6000"],
+         "--processor-per-token", "6000", *options],
         stdout=subprocess.PIPE, text=True)
     try:
-        port = int(server.stdout.readline().rsplit(":", 1)[1])
+        yield server, int(server.stdout.readline().rsplit(":", 1)[1])
+    finally:
+        server.terminate()
+        server.wait()
+
+
+async def kib_of_each(server, listeners):
+    """Of memory, once signs of life went to all."""
+    before = resident(server.pid)
+    await open_all(listeners)
+    await asyncio.sleep(20)
+    return (resident(server.pid) - before) / len(listeners)
+
+
+async def measure_with_tls(secret):
+    """Of fewer streams: a handshake takes a while."""
+    certificate, key = os.path.join(folder, "certificate.pem"), os.path.join(folder, "key.pem")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", "/CN=localhost", "-out", certificate, "-keyout", key], check=True, capture_output=True)
+    tls = ssl.create_default_context(cafile=certificate)
+    tls.check_hostname = False
+    with serving("--tls-certificate", certificate, "--tls-key", key) as (server, port):
+        first = [Listener(port, "few", secret, tls) for _ in range(10)]
+        await open_all(first)
+        listeners = [Listener(port, "few", secret, tls) for _ in range(min(count, 900))]
+        print("tls-kib", await kib_of_each(server, listeners), flush=True)
+        for one in first + listeners:
+            one.task.cancel()
+
+
+async def main():
+    secrets = {name: token(name) for name in ["few", "many"] + [f"other{n}" for n in range(20)]}
+    await measure_with_tls(secrets["few"])
+    with serving() as (server, port):
         url = f"http://127.0.0.1:{port}"
         space = {name: Author(url, name, secrets[name]) for name in ("few", "many")}
         few = [Listener(port, "few", secrets["few"]) for _ in range(10)]
         await open_all(few)
         await tell(space["few"], few, False, 5)
         print("wake-alone", await tell(space["few"], few, False, 21), flush=True)
-        before = resident(server.pid)
         others = [Listener(port, f"other{n % 20}", secrets[f"other{n % 20}"]) for n in range(count)]
-        await open_all(others)
-        await asyncio.sleep(20)
-        print("stream-kib", (resident(server.pid) - before) / count, flush=True)
+        print("stream-kib", await kib_of_each(server, others), flush=True)
         print("wake-beside", await tell(space["few"], few, False, 21), flush=True)
         # As many tokens as a space of that size has: what one may ask for at once is limited.
         tokens = [token("many") for _ in range(50)]
@@ -155,9 +189,6 @@ async def main():
         await asyncio.gather(*(one.connect_for_pulls() for one in many))
         print("many-heard", await tell(space["many"], many, False, 5), flush=True)
         print("many-pulled", await tell(space["many"], many, True, 5), flush=True)
-    finally:
-        server.terminate()
-        server.wait()
     os._exit(0)
 
 

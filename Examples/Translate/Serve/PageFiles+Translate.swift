@@ -5,13 +5,11 @@ extension PageFiles {
   /// The page of `translate serve`, with the kit that all pages have.
   static var translate: PageFiles {
     var files = PageFiles()
-    var index = 0
-    while let file = translate_page_file(index)?.pointee {
-      files.add(
-        String(cString: file.name), type: String(cString: file.type),
-        UnsafeRawBufferPointer(start: file.bytes, count: file.count))
-      index += 1
-    }
+    files.add(embedded: { index in
+      translate_page_file(index).map {
+        ($0.pointee.name, $0.pointee.type, $0.pointee.bytes, $0.pointee.count)
+      }
+    })
     return files
   }
 }

@@ -1,5 +1,6 @@
 import ExamplePages
 import ExampleService
+import ExampleWork
 import Foundation
 import GRDB
 import Tern
@@ -73,35 +74,16 @@ struct TranslatePage: PageProgram {
 
   // MARK: - News
 
-  /// Of silence, after which a word keeps the connection open.
-  private static let patience = Duration.seconds(15)
-
   /// Tells of every commit to the file, this process's and others', and of what comes of answers.
-  func watch(_ tell: @Sendable (PageNews) -> Void) async {
-    let (news, signal) = AsyncStream.makeStream(
-      of: PageNews.self, bufferingPolicy: .bufferingNewest(8))
+  func watch(_ tell: @escaping @Sendable (PageNews) -> Void) async {
     await withTaskGroup(of: Void.self) { tasks in
-      let commits = ValueObservation.tracking(region: .fullDatabase) { _ in () }
-      tasks.addTask { [database] in
-        do {
-          let news = commits.values(in: database.pool, bufferingPolicy: .bufferingNewest(1))
-          for try await _ in news { signal.yield(.changed) }
-        } catch {
-          // A file that can't be read is told when the page asks.
-          signal.yield(.changed)
-        }
-      }
       for hints in [coming.news(), database.jobs.announcements()] {
-        tasks.addTask { for await _ in hints { signal.yield(.changed) } }
+        tasks.addTask { for await _ in hints { tell(.changed) } }
       }
       if let sync {
-        tasks.addTask { for await _ in sync.updates { signal.yield(.changed) } }
+        tasks.addTask { for await _ in sync.updates { tell(.changed) } }
       }
-      tasks.addTask {
-        // The sleep throws when the reader has gone.
-        while (try? await Task.sleep(for: Self.patience)) != nil { signal.yield(.silence) }
-      }
-      for await item in news { tell(item) }
+      await PageNews.follow(database.pool, tell)
       tasks.cancelAll()
     }
   }

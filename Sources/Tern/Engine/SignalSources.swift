@@ -21,11 +21,12 @@ actor SignalSources {
     }
   }
 
-  func followRemote(_ openings: AsyncStream<Void>) async {
-    for await _ in openings {
+  /// - Parameter openings: where the replica is when a stream is to begin.
+  func followRemote(_ openings: AsyncStream<RemoteCursor?>) async {
+    for await cursor in openings {
       let generation = environment.network.path.generation
       await withTaskGroup(of: Bool.self) { group in
-        group.addTask { await self.followPositions() }
+        group.addTask { await self.followPositions(after: cursor) }
         group.addTask { await self.waitForOtherNetwork(than: generation) }
         group.addTask { [environment, signals] in
           // Cancellation ends the wait.
@@ -40,9 +41,11 @@ actor SignalSources {
     }
   }
 
-  private func followPositions() async -> Bool {
+  private func followPositions(after cursor: RemoteCursor?) async -> Bool {
     do {
-      for try await position in remote.positions() { signals.send(.remotePosition(position)) }
+      for try await position in remote.positions(after: cursor) {
+        signals.send(.remotePosition(position))
+      }
       signals.send(.streamEnded(RemoteError(.unreachable, "the event stream ended")))
     } catch {
       signals.send(.streamEnded(RemoteError(of: error)))

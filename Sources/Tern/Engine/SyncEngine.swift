@@ -78,7 +78,7 @@ public actor SyncEngine {
     begin()
     let signals = SyncSignals()
     self.signals = signals
-    let (openings, opener) = AsyncStream.makeStream(of: Void.self)
+    let (openings, opener) = AsyncStream.makeStream(of: RemoteCursor?.self)
     let (refusals, refuser) = AsyncStream.makeStream(of: SyncSession.Refusal.self)
     let generation = environment.network.path.generation
     let sources = SignalSources(remote, environment, signals)
@@ -163,7 +163,7 @@ public actor SyncEngine {
   // MARK: - The loop
 
   private func drive(
-    _ signals: SyncSignals, _ opener: AsyncStream<Void>.Continuation,
+    _ signals: SyncSignals, _ opener: AsyncStream<RemoteCursor?>.Continuation,
     _ refuser: AsyncStream<SyncSession.Refusal>.Continuation
   ) async {
     var wakes = signals.wakes.makeAsyncIterator()
@@ -182,7 +182,7 @@ public actor SyncEngine {
           try trim()
           try reportListening(leavingSome: .syncing)
           turns.answer(session.refusal.map { .failed($0.error) } ?? .synced)
-          if !isStreaming { opener.yield() }
+          if !isStreaming { opener.yield(try store.place(at: remote.id)?.cursor) }
           isStreaming = true
           while true {
             if let signal = signals.take() {

@@ -65,9 +65,9 @@ public struct HTTPRemote: Remote {
   /// cancellation or by letting go of the stream and its iterator, ends the connection.
   ///
   /// - Throws: ``RemoteError``, `CancellationError`.
-  public func positions() -> AsyncThrowingStream<UInt64, any Error> {
+  public func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
     // Pulled by its reader, so no task of ours has to run, or to be stopped, beside it.
-    let reader = PositionReader(self)
+    let reader = PositionReader(self, after: cursor)
     return AsyncThrowingStream { try await reader.next() }
   }
 }

@@ -5,11 +5,12 @@ import TernNetwork
 /// can't follow the one before: the space lost something, and whoever listens anew greets first.
 actor PositionReader {
   private let remote: HTTPRemote
+  private let cursor: RemoteCursor?
   private var events: EventStream?
   private var last: PositionDocument?
 
-  init(_ remote: HTTPRemote) {
-    self.remote = remote
+  init(_ remote: HTTPRemote, after cursor: RemoteCursor?) {
+    (self.remote, self.cursor) = (remote, cursor)
   }
 
   /// - Throws: ``RemoteError``, with the time after which to connect again where the server has
@@ -38,7 +39,8 @@ actor PositionReader {
 
   private func connected() async throws -> EventStream {
     if let events { return events }
-    var request = try await remote.request(.get, "/events")
+    let query = cursor.map { "?after=" + HTTPRemote.escaped($0.rawValue) } ?? ""
+    var request = try await remote.request(.get, "/events" + query)
     EventStream.setFields(of: &request)
     request.timeout = nil
     request.idleTimeout = HTTPRemote.Limit.silence

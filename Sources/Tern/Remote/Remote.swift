@@ -29,7 +29,11 @@ public protocol Remote: Sendable {
   /// The space's newest position, now and whenever it grows, until the connection ends; it may
   /// repeat one, and skip those that another followed at once. Ends by ``RemoteError`` where it
   /// does not end by itself.
-  func positions() -> AsyncThrowingStream<UInt64, any Error>
+  ///
+  /// - Parameter cursor: up to where the one who listens has the space. A remote can have lost what
+  ///   lies before it since the last pull, and have grown to the same position again. One that
+  ///   sees this ends the stream with `cursor-unknown`, and the engine greets. Others ignore it.
+  func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error>
 
   // MARK: - Snapshots, which a remote need not have
 

@@ -6,8 +6,8 @@ import NIOCore
 import ServiceLifecycle
 
 /// A part of the server that listens, and says why it can't.
-struct Listening<Base: Service>: Service {
-  let base: Base
+struct Listening: Service {
+  let base: any Service
   let host: String
   let port: Int
   /// What the options that choose another address begin with.

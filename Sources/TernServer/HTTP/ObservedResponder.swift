@@ -2,27 +2,33 @@
 import HTTPTypes
 import Hummingbird
 import Logging
+import NIOCore
 import Tracing
 
 /// Names, counts, times and traces what ``SyncResponder`` answers.
-final class ObservedResponder: HTTPResponder {
+final class ObservedResponder: Sendable {
   typealias Context = SyncResponder.Context
 
   let base: SyncResponder
   /// After so long a request is told of in the log; `nil` for never.
   let slowRequestTime: Duration?
   let tracer: any Tracer
+  let logger: Logger
+  private let date = AnswerDate()
 
-  init(base: SyncResponder, slowRequestTime: Duration?, tracer: any Tracer) {
+  init(base: SyncResponder, slowRequestTime: Duration?, tracer: any Tracer, logger: Logger) {
     (self.base, self.slowRequestTime, self.tracer) = (base, slowRequestTime, tracer)
+    self.logger = logger
   }
 
   /// What a task's calls need for their frames stays with the task, here with the connection's: of
   /// an event stream 20 KB for hours. In a task of its own it goes with that. A child's own memory
   /// would be in this frame, and stay too.
-  func respond(to request: Request, context: Context) async throws -> Response {
+  func respond(to request: Request, on channel: any Channel) async throws -> Response {
     // An injected default: no other task decides when a request is answered.
-    let task = Task { try await answer(request, context) }
+    let task = Task {
+      try await answer(request, Context(source: .init(channel: channel, logger: logger)))
+    }
     return try await withTaskCancellationHandler {
       try await task.value
     } onCancel: {
@@ -36,7 +42,6 @@ final class ObservedResponder: HTTPResponder {
     var generator = SystemRandomNumberGenerator()
     let id = RequestID(request.headers[.requestID]) ?? RequestID(using: &generator)
     context.requestID = id
-    context.logger[metadataKey: "hb.request.id"] = nil
     context.logger[metadataKey: "request"] = "\(id.text)"
     let metrics = base.metrics
     let began = metrics.now()
@@ -45,6 +50,7 @@ final class ObservedResponder: HTTPResponder {
       try await base.respond(to: request, context: context)
     }
     response.headers[.requestID] = id.text
+    response.headers[.date] = date.text
     let time = metrics.now() - began
     metrics.answered(route?.label ?? "unknown", status: response.status.code, in: time)
     log(route, response, time, context.logger)

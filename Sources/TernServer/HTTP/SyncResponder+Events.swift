@@ -16,8 +16,9 @@ extension SyncResponder {
   /// holds no more.
   func events(_ request: Request, by grant: Grant, _ context: Context) async throws -> Response {
     try checkHasNoBody(request)
+    let cursor = Self.cursor(in: request)
     let (listener, heads) = try await queue.read {
-      try service.listen(to: grant.space, by: grant)
+      try service.listen(to: grant.space, by: grant, after: cursor)
     }
     let stream = EventStream(
       finish: { [weak listener] in listener?.finish() }, returnDelay: { listener.returnDelay })

@@ -213,11 +213,15 @@ struct SyncResponder: HTTPResponder {
     }
   }
 
+  static func cursor(in request: Request) -> RemoteCursor? {
+    request.uri.queryParameters["after"].map { RemoteCursor(rawValue: String($0)) }
+  }
+
   private func pull(
     _ request: Request, by grant: Grant, _ context: Context
   ) async throws -> Response {
     let (space, member) = (grant.space, grant.member)
-    let cursor = request.uri.queryParameters["after"].map { RemoteCursor(rawValue: String($0)) }
+    let cursor = Self.cursor(in: request)
     let excluded = try Self.replica("excluding", in: request)
     let shared = try await pages.page(of: space, after: cursor, excluding: excluded) {
       try service.page(of: space, after: cursor, excluding: $0)

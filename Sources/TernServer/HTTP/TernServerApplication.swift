@@ -4,6 +4,7 @@ import HummingbirdCore
 import HummingbirdTLS
 import Logging
 import NIOCore
+import NIOHTTP1
 import ServiceLifecycle
 import TernCore
 import Tracing
@@ -183,9 +184,11 @@ public struct TernServerApplication: Service {
     }.run()
   }
 
+  /// Hummingbird's server, and not its `Application`, whose frames would stay with each event
+  /// stream.
   private func application(
     _ maintenance: Maintenance, _ connections: ConnectionBook, _ certificate: ServerCertificate?
-  ) throws -> Application<ObservedResponder> {
+  ) throws -> any Service {
     // A body that is too late is refused first, where there is something left of it to read.
     let limits = service.limits
     let requestTime = limits.bodyTime + idleTimeout
@@ -195,23 +198,31 @@ public struct TernServerApplication: Service {
         connections: connections)
       return [watch, RefusedBody()]
     }
-    let responder = SyncResponder(
-      maintenance: maintenance, authorizer: authorizer, received: received, sent: sent,
-      connections: connections, processors: processors, metrics: metrics)
+    let responder = ObservedResponder(
+      base: SyncResponder(
+        maintenance: maintenance, authorizer: authorizer, received: received, sent: sent,
+        connections: connections, processors: processors, metrics: metrics),
+      slowRequestTime: slowRequestTime, tracer: tracer, logger: logger)
     let http = HTTPServerBuilder.http1(
       configuration: .init(
         additionalChannelHandlers: handlers(), idleTimeout: TimeAmount(idleTimeout)))
-    return Application(
-      responder: ObservedResponder(
-        base: responder, slowRequestTime: slowRequestTime, tracer: tracer),
-      server: try certificate.map { try .tls(http, tlsConfiguration: $0.configuration) } ?? http,
-      configuration: ApplicationConfiguration(
+    let server = try certificate.map { try .tls(http, tlsConfiguration: $0.configuration) } ?? http
+    return try server.buildServer(
+      configuration: ServerConfiguration(
         address: .hostname(host, port: port),
         availableConnectionsDelegate: MaximumAvailableConnections(limits.connections)),
-      onServerRunning: { [onListening] channel in
-        await onListening(channel.localAddress?.port ?? 0)
-      },
-      logger: logger)
+      eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: logger
+    ) { request, writer, channel in
+      let response = try await responder.respond(to: request, on: channel)
+      do {
+        try await writer.write(response: response.head, body: response.body)
+      } catch is HTTPParserError {
+        // Hummingbird answers this error, and this request has its answer.
+        throw ChannelError.ioOnClosedChannel
+      }
+    } onServerRunning: { [onListening] channel in
+      await onListening(channel.localAddress?.port ?? 0)
+    }
   }
 }
 #endif

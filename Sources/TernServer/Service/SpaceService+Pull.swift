@@ -37,10 +37,7 @@ extension SpaceService {
       operations: Planted.isActive(.pageUnlimited) ? .max : limits.pageOperations)
     try stored.standing.checkIsRead(space)
     let epoch = stored.standing.epoch
-    let known = SpaceCursor(epoch: epoch, position: position, chain: stored.chainBefore)
-    guard position <= stored.head, place == nil || place == known else {
-      throw RemoteError.unknownCursor(clock)
-    }
+    guard place?.isKnown(to: stored) ?? true else { throw RemoteError.unknownCursor(clock) }
     guard position >= stored.trimmed else {
       throw RemoteError.trimmed(position, stored.trimmed, clock)
     }
@@ -88,6 +85,27 @@ extension LeaseRenewal {
       try store.lease(of: replica, in: space), now: service.clock.now)
     guard let renewal else { return nil }
     self = renewal
+  }
+}
+
+extension SpaceStore {
+  /// - Throws: ``RemoteError`` with `cursor-unknown` when the space's history doesn't go on after a
+  ///   cursor.
+  func check(_ cursor: RemoteCursor, of space: SpaceName, _ clock: ServerClock) throws {
+    guard let place = SpaceCursor(cursor),
+      place.isKnown(
+        to: try page(
+          of: space, after: place.position, excluding: nil, contentBytes: 0, operations: 0))
+    else { throw RemoteError.unknownCursor(clock) }
+  }
+}
+
+extension SpaceCursor {
+  /// - Parameter page: what a store has after the cursor's position.
+  fileprivate func isKnown(to page: StoredPage) -> Bool {
+    let known = SpaceCursor(
+      epoch: page.standing.epoch, position: position, chain: page.chainBefore)
+    return position <= page.head && self == known
   }
 }
 

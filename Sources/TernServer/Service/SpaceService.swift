@@ -87,9 +87,12 @@ public struct SpaceService: Sendable {
   ///
   /// Growth is told by this service and its copies, and that by other processes only where a
   /// ``TernServerApplication`` runs.
-  /// - Throws: ``RemoteError`` with `unavailable` when there are too many streams.
-  public func heads(of space: SpaceName) throws -> AsyncStream<SpaceHead> {
-    try listen(to: space).heads
+  /// - Throws: ``RemoteError`` with `unavailable` when there are too many streams, and with
+  ///   `cursor-unknown` as a pull after the cursor would.
+  public func heads(
+    of space: SpaceName, after cursor: RemoteCursor? = nil
+  ) throws -> AsyncStream<SpaceHead> {
+    try listen(to: space, after: cursor).heads
   }
 
   /// Tells whoever listens that this process has brought a space to a position, which is durable.
@@ -98,13 +101,17 @@ public struct SpaceService: Sendable {
     if store.announces { moved.note(space) }
   }
 
-  /// The listener is there before the position is read, so that no push falls between the two.
-  func listen(to space: SpaceName, by grant: Grant? = nil) throws -> (
-    listener: HeadListener, heads: AsyncStream<SpaceHead>
-  ) {
+  /// The listener is there before the position is read, so that no push falls between the two, and
+  /// before the cursor is checked: what the space loses later is seen by what was told.
+  ///
+  /// - Throws: ``RemoteError`` with `cursor-unknown`, as a pull after the cursor would.
+  func listen(
+    to space: SpaceName, by grant: Grant? = nil, after cursor: RemoteCursor? = nil
+  ) throws -> (listener: HeadListener, heads: AsyncStream<SpaceHead>) {
     let (listener, heads) = try board.listen(to: space, by: grant, limits: limits)
     do {
       listener.offer(try store.heads(of: [space])[space] ?? SpaceHead())
+      if let cursor { try store.check(cursor, of: space, clock) }
     } catch {
       listener.finish()
       throw error

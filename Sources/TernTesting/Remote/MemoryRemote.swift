@@ -109,13 +109,20 @@ public final class MemoryRemote: Remote {
     }
   }
 
-  public func positions() -> AsyncThrowingStream<UInt64, any Error> {
+  public func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
     AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let id = state.withLock { state in
-        state.nextListener += 1
-        state.listeners[state.nextListener] = continuation
-        continuation.yield(state.position)
-        return state.nextListener
+      let id: Int
+      do {
+        id = try state.withLock { state in
+          if let cursor { _ = try state.position(of: cursor) }
+          state.nextListener += 1
+          state.listeners[state.nextListener] = continuation
+          continuation.yield(state.position)
+          return state.nextListener
+        }
+      } catch {
+        continuation.finish(throwing: error)
+        return
       }
       continuation.onTermination = { [weak self] _ in
         _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) }

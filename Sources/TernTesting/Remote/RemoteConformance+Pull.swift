@@ -101,7 +101,8 @@ extension RemoteConformance {
     _ = try await remote.push(a.next(2))
     let watching = try await space.open(.numbered(99))
     let greeting = try await watching.greet()
-    var positions = watching.positions().makeAsyncIterator()
+    let cursor = try await watching.pull(after: nil, excluding: .numbered(99)).cursor
+    var positions = watching.positions(after: cursor).makeAsyncIterator()
     guard let first = try await positions.next() else {
       throw ConformanceFailure(.drains, "no position was told")
     }

@@ -27,7 +27,9 @@ struct TellingRemote: Remote {
     try await base.pull(after: cursor, excluding: excluded)
   }
 
-  func positions() -> AsyncThrowingStream<UInt64, any Error> { base.positions() }
+  func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
+    base.positions(after: cursor)
+  }
 
   func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {
     try await base.snapshotPart(index, of: id)

@@ -36,7 +36,9 @@ final class RefusingRemote: Remote {
   func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     try await remote.pull(after: cursor, excluding: excluded)
   }
-  func positions() -> AsyncThrowingStream<UInt64, any Error> { remote.positions() }
+  func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
+    remote.positions(after: cursor)
+  }
 }
 
 @Suite("Engine: pushes that the remote refuses", .timeLimit(.minutes(1)))

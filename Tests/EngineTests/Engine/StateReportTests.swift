@@ -205,7 +205,9 @@ private struct PartlessRemote: Remote {
   func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     try await remote.pull(after: cursor, excluding: excluded)
   }
-  func positions() -> AsyncThrowingStream<UInt64, any Error> { remote.positions() }
+  func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
+    remote.positions(after: cursor)
+  }
   func report(_ state: StateReport) async throws { try await remote.report(state) }
   func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {
     throw RemoteError(.unreachable, "the connection was cut")

@@ -42,9 +42,9 @@ private final class BusyRemote: Remote {
   func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     try await memory.pull(after: cursor, excluding: excluded)
   }
-  func positions() -> AsyncThrowingStream<UInt64, any Error> {
+  func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
     streams.withLock { $0 += 1 }
-    return memory.positions()
+    return memory.positions(after: cursor)
   }
 }
 

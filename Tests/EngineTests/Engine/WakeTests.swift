@@ -15,6 +15,8 @@ private final class MoodyRemote: Remote {
   /// What ends each event stream at once; `nil` for nothing.
   private let end: RemoteError?
   let greetings = Mutex(0)
+  /// After which each event stream was asked for.
+  let cursors = Mutex<[RemoteCursor?]>([])
   /// Yields with each event stream that begins.
   let streams: AsyncStream<Void>
   private let streamBegan: AsyncStream<Void>.Continuation
@@ -44,10 +46,11 @@ private final class MoodyRemote: Remote {
     try check()
     return try await memory.pull(after: cursor, excluding: excluded)
   }
-  func positions() -> AsyncThrowingStream<UInt64, any Error> {
+  func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
+    cursors.withLock { $0.append(cursor) }
     streamBegan.yield()
     if let end { return AsyncThrowingStream { throw end } }
-    return memory.positions()
+    return memory.positions(after: cursor)
   }
 }
 
@@ -144,6 +147,26 @@ struct WakeTests {
       path.set(hasRoute: true)
       let error = await #expect(throws: RemoteError.self) { try await engine.syncOnce() }
       #expect(error == away && remote.greetings.withLock { $0 } == 1)
+    }
+  }
+
+  @Test func `INV-03: a stream is asked for after what was pulled, and greets where it is refused`()
+    async throws
+  {
+    let lost = RemoteError(.cursorUnknown, "restored", retryAfter: .zero)
+    let remote = MoodyRemote(endingStreamsBy: lost)
+    let a = try await Device { _ in [remote] }
+    try await a.execute("INSERT INTO item VALUES ('1', 'from a', 1)")
+    let engine = SyncEngine(
+      a.replica, remote: remote,
+      environment: SyncEnvironment(
+        backoff: Backoff(base: .milliseconds(1), limit: .milliseconds(1)), jitter: { 1 },
+        network: UnknownPathSource(), pollInterval: .seconds(600)))
+    try await run(engine) {
+      for await _ in remote.streams.prefix(3) {}
+      #expect(remote.greetings.withLock { $0 } >= 3)
+      let pulled = try await remote.memory.pull(after: nil, excluding: .numbered(99)).cursor
+      #expect(remote.cursors.withLock { $0.allSatisfy { $0 == pulled } })
     }
   }
 

@@ -77,6 +77,8 @@ private struct Doubling: Remote {
     page.operations += page.operations
     return page
   }
-  func positions() -> AsyncThrowingStream<UInt64, any Error> { remote.positions() }
+  func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
+    remote.positions(after: cursor)
+  }
 }
 #endif

@@ -43,7 +43,9 @@ struct CountingRemote: Remote {
   func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     try await remote.pull(after: cursor, excluding: excluded)
   }
-  func positions() -> AsyncThrowingStream<UInt64, any Error> { remote.positions() }
+  func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
+    remote.positions(after: cursor)
+  }
   func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {
     counter.next()
     return change(try await remote.snapshotPart(index, of: id))

@@ -21,7 +21,9 @@ private final class ForgetfulRemote: Remote {
     PulledPage(
       operations: [], cursor: RemoteCursor(rawValue: "0"), hasMore: false, now: nil)
   }
-  func positions() -> AsyncThrowingStream<UInt64, any Error> { AsyncThrowingStream { _ in } }
+  func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
+    AsyncThrowingStream { _ in }
+  }
   func beginSnapshot(_ offer: SnapshotOffer) async throws -> SnapshotUpload {
     if bases.next() > 20 { throw RemoteError(.unreachable, "enough") }
     return SnapshotUpload(id: "s", missing: [])

@@ -29,7 +29,9 @@ struct RefusedSnapshotTests {
     }
     func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage
     { try await remote.pull(after: cursor, excluding: excluded) }
-    func positions() -> AsyncThrowingStream<UInt64, any Error> { remote.positions() }
+    func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
+      remote.positions(after: cursor)
+    }
     func beginSnapshot(_ offer: SnapshotOffer) async throws -> SnapshotUpload {
       throw RemoteError(code, "not this one")
     }

@@ -67,6 +67,7 @@ struct ProblemTests {
       body: future, status: 415),
     Case(name: "cursor-unknown", path: operations + "?after=nonsense", status: 410),
     Case(name: "cursor-unknown", path: operations + "?after=", status: 410),
+    Case(name: "cursor-unknown", path: "/v1/spaces/home/events?after=nonsense", status: 410),
   ]
 
   @Test("every refusal is a problem document", arguments: cases)

@@ -103,6 +103,7 @@ struct PullTests {
     let error = refusal { _ = try service.pull(from: .home, after: cursor) }
     #expect(error?.code == .cursorUnknown)
     #expect(error?.now == test.clock.date)
+    #expect(refusal { _ = try service.heads(of: .home, after: cursor) } == error)
   }
 
   @Test("a wiped store doesn't know the cursors of the one before it")

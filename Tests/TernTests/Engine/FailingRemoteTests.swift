@@ -31,7 +31,9 @@ final class FailingRemote: Remote {
     return try await space.pull(after: cursor, excluding: replica)
   }
 
-  func positions() -> AsyncThrowingStream<UInt64, any Error> { space.positions() }
+  func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
+    space.positions(after: cursor)
+  }
 
   private func check() throws {
     if let failure = failure.withLock({ $0 }) { throw failure }

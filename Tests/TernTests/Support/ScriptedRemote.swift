@@ -103,7 +103,7 @@ final class ScriptedRemote: Remote {
     }
   }
 
-  func positions() -> AsyncThrowingStream<UInt64, any Error> {
+  func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
     AsyncThrowingStream {
       await Task.yield()
       if Task.isCancelled { return nil }

@@ -54,7 +54,7 @@ async function look() {
   }
   tell(state.now, now);
   Object.assign(state, { now, failure: null, shown: asked.talk });
-  const turn = JSON.stringify(now.talk);
+  const turn = JSON.stringify(now.talk ?? [now.settings.from, now.settings.to]);
   if (!state.pair || turn !== state.turn) choosePair(now, turn);
 }
 
@@ -271,11 +271,16 @@ const acts = {
     const field = part("text");
     if (!field.value.trim() || talk.length(field.value) > talk.longest) return;
     const { pair, turns } = state;
+    const [text, asked] = [field.value, location.hash];
     const { id, talk: conversation, from, to } = await program.post("ask", {
-      text: field.value, ...pair, talk: place().talk, turns });
-    field.value = "";
-    sessionStorage.removeItem("draft");
+      text, ...pair, talk: place().talk, turns });
     state.asked.add(id);
+    // Somebody may have typed on meanwhile, or gone elsewhere.
+    if (field.value === text) {
+      field.value = "";
+      sessionStorage.removeItem("draft");
+    }
+    if (location.hash !== asked) return refresh();
     state.pair = { from, to };
     if (place().talk !== conversation) location.hash = `#/talk/${conversation}`;
     compose();

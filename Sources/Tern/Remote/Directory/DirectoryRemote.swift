@@ -92,8 +92,8 @@ public struct DirectoryRemote: Remote {
   }
 
   /// A number that grows whenever operations were found in the folder. Throws when the folder is
-  /// gone, or lost operations that it had.
-  public func positions() -> AsyncThrowingStream<UInt64, any Error> {
+  /// gone, or lost operations that it had, wherever the cursor is.
+  public func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
     let watch = FolderWatch(folder, clock: clock, interval: pollInterval)
     return AsyncThrowingStream { try await watch.next() }
   }

@@ -130,7 +130,7 @@ struct FolderFileTests {
       #expect(try await reader().greet().heads[a.id] == 2)
       #expect(try await reader().ignoredFiles().isEmpty)
       // By who looks again and again.
-      #expect(try await reader().positions().contains { $0 > 0 })
+      #expect(try await reader().positions(after: nil).contains { $0 > 0 })
     }
   }
 

@@ -82,7 +82,7 @@ struct FolderTests {
       let name = "\(a.id)-1.tern"
       let old = try share.read(name)
       _ = try await remote.push(Array(operations.suffix(2)))
-      var positions = remote.positions().makeAsyncIterator()
+      var positions = remote.positions(after: nil).makeAsyncIterator()
       _ = try await positions.next()
       try share.remove(name)
       try share.write(old, to: name)

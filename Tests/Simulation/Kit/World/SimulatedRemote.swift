@@ -44,8 +44,8 @@ struct SimulatedRemote: Remote {
     }
   }
 
-  func positions() -> AsyncThrowingStream<UInt64, any Error> {
-    server.positions(for: device, in: space)
+  func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
+    server.positions(for: device, in: space, after: cursor)
   }
 
   func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {

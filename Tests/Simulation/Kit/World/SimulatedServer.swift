@@ -242,10 +242,16 @@ final class SimulatedServer: @unchecked Sendable {
 
   // MARK: - Event streams
 
-  func positions(for device: Int, in space: Int) -> PositionStream {
+  func positions(for device: Int, in space: Int, after cursor: RemoteCursor?) -> PositionStream {
     PositionStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       if isCut(device) {
         continuation.finish(throwing: RemoteError(.unreachable, "cut off"))
+        return
+      }
+      do {
+        _ = try service.heads(of: Self.name(of: space), after: cursor)
+      } catch {
+        continuation.finish(throwing: error)
         return
       }
       nextStream += 1

@@ -163,7 +163,7 @@ struct HTTPRemoteErrorTests {
     let remote = HTTPRemote(url, space: "home", token: { "t" }, over: transport)
     #expect(await failure(CancellationError.self) { _ = try await remote.greet() } != nil)
     let stream = await failure(CancellationError.self) {
-      for try await _ in remote.positions() {}
+      for try await _ in remote.positions(after: nil) {}
     }
     #expect(stream != nil)
     // The engine takes a cancellation for its own and would end.

@@ -99,9 +99,11 @@ struct HTTPRemoteTests {
         body: HTTPBody(Array(text.utf8)))
     }
     var positions: [UInt64] = []
-    for try await position in remote.positions() { positions.append(position) }
+    let cursor = RemoteCursor(rawValue: "a.5&")
+    for try await position in remote.positions(after: cursor) { positions.append(position) }
     #expect(positions == [3, 5])
     let request = try #require(transport.requests.first)
+    #expect(request.url.hasSuffix("/events?after=a.5%26"))
     #expect(request.timeout == nil)
     #expect(request.idleTimeout == .seconds(45))
     #expect(request.headers["Accept"] == "text/event-stream")
@@ -125,7 +127,7 @@ struct HTTPRemoteTests {
         body: HTTPBody(Array(text.utf8)))
     }
     var positions: [UInt64] = []
-    for try await position in remote.positions() { positions.append(position) }
+    for try await position in remote.positions(after: nil) { positions.append(position) }
     #expect(positions == told)
   }
 
@@ -139,7 +141,7 @@ struct HTTPRemoteTests {
     }
     var positions: [UInt64] = []
     let error = await #expect(throws: RemoteError.self) {
-      for try await position in remote.positions() { positions.append(position) }
+      for try await position in remote.positions(after: nil) { positions.append(position) }
     }
     #expect(positions == [3])
     #expect(error?.code == .unreachable && error?.retryAfter == .milliseconds(1700))
@@ -163,7 +165,7 @@ struct HTTPRemoteTests {
       let isConnected = Signal()
       let seen = Mutex<[UInt64]>([])
       let task = Task {
-        for try await position in remote.positions() {
+        for try await position in remote.positions(after: nil) {
           seen.withLock { $0.append(position) }
           isConnected.fire()
           if !isCancelled { break }

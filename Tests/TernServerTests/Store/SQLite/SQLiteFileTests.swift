@@ -40,7 +40,7 @@ struct SQLiteFileTests {
     try expectHealthy(second)
   }
 
-  @Test("an older copy put back makes newer cursors unknown")
+  @Test("INV-03: an older copy put back makes newer cursors unknown, to streams as well")
   func restored() throws {
     let first = try openStore(path)
     var (ada, bob) = (Author(1), Author(2))
@@ -62,6 +62,9 @@ struct SQLiteFileTests {
     _ = try third.push([other], to: .home)
     #expect(refusal { _ = try third.pull(from: .home, after: new) }?.code == .cursorUnknown)
     #expect(try third.pull(from: .home, after: old).operations == [other])
+    // The position is the same, and no event would say more.
+    #expect(refusal { _ = try third.listen(to: .home, after: new) }?.code == .cursorUnknown)
+    #expect(try third.listen(to: .home, after: old).listener.told.position == 2)
     try expectHealthy(restored)
   }
 

@@ -50,7 +50,9 @@ struct SimulatedFolderRemote: Remote {
     return page
   }
 
-  func positions() -> AsyncThrowingStream<UInt64, any Error> { base.positions() }
+  func positions(after cursor: RemoteCursor?) -> AsyncThrowingStream<UInt64, any Error> {
+    base.positions(after: cursor)
+  }
 
   private func request<T: Sendable>(_ name: String, _ body: () async throws -> T) async throws -> T
   {
