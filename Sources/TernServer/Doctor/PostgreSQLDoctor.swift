@@ -6,8 +6,8 @@ import TernCore
 ///
 /// One space after the other is copied, row by row as it stands and as of one moment, into a
 /// temporary file, where ``ServerDoctor`` looks through it as through a server's own. What the
-/// database sees to itself, that rows refer to rows that are there and numbers are unique, is not
-/// looked at again.
+/// database sees to itself, that other rows than operations refer to rows that are there and
+/// numbers are unique, is not looked at again.
 package struct PostgreSQLDoctor {
   private let connection: PostgreSQLConnection
   private let schema: PostgreSQLSchema
@@ -80,7 +80,30 @@ package struct PostgreSQLDoctor {
         id: $0.integer(0), name: $0.text(1) ?? "", epoch: $0.text(2), phase: $0.integer(3),
         peer: $0.text(4))
     }
+    try lookForOrphans()
     return (epoch, spaces)
+  }
+
+  /// Operations have no reference to their space, which whoever writes them has locked.
+  private func lookForOrphans() throws {
+    for table in ["operation", "operation_bytes"] {
+      // From one space's first row to the next one's.
+      let orphans = try connection.run(
+        """
+        WITH RECURSIVE found (space) AS (
+          SELECT min(space) FROM \(schema(table))
+          UNION ALL
+          SELECT (SELECT min(space) FROM \(schema(table)) AS next WHERE next.space > found.space)
+          FROM found WHERE found.space IS NOT NULL
+        )
+        SELECT space FROM found WHERE space NOT IN (SELECT id FROM \(schema("space")))
+        """)
+      for row in 0..<orphans.count {
+        try findings.add(
+          .operationLeft, "there are rows of space \(orphans[row].integer(0)), which is gone",
+          at: .init(table: table))
+      }
+    }
   }
 
   private func hasTables() throws -> Bool {

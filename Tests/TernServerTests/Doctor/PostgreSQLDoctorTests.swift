@@ -76,6 +76,13 @@ struct PostgreSQLDoctorTests {
     ("UPDATE tern.operation SET chain = '\\x00' WHERE position = 7", ["operation-chain"]),
     ("UPDATE tern.operation_bytes SET bytes = '\\x01' WHERE position = 7", ["operation-digest"]),
     ("DELETE FROM tern.operation_bytes WHERE position = 7", ["operation-lost"]),
+    ("INSERT INTO tern.operation_bytes VALUES (99, 1, '\\x01')", ["operation-left"]),
+    (
+      """
+      INSERT INTO tern.operation SELECT 99, position, author, sequence, digest, chain
+      FROM tern.operation WHERE space = \(home) AND position = 7
+      """, ["operation-left"]
+    ),
     (
       "INSERT INTO tern.operation_bytes VALUES (\(home), 2, '\\x01')", ["operation-left"]
     ),
