@@ -109,8 +109,8 @@ let package = Package(
     .testTarget(
       name: "ScanTests",
       dependencies: [
-        "RecognizerKit", "scan", "recognizer", "ExampleProcesses", tern, ternCommand, grdb,
-        hummingbird,
+        "RecognizerKit", "ExampleWork", "scan", "recognizer", "ExampleProcesses", tern, ternNetwork,
+        ternCommand, grdb, hummingbird,
       ],
       swiftSettings: testing),
     .target(

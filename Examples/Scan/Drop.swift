@@ -14,19 +14,17 @@ struct Drop: AsyncParsableCommand {
     let database = try await file.open()
     var unknown: [String] = []
     for name in photos {
-      let count = try await database.pool.write { try drop(name, database, in: $0) }
+      let count = try await database.pool.write { db in
+        let ids = try Int64.fetchAll(
+          db, sql: "SELECT id FROM scan WHERE name = ?", arguments: [name])
+        for id in ids { try database.forget(id, in: db) }
+        return ids.count
+      }
       if count > 0 { say("\(count) dropped: \(name.shown())") } else { unknown.append(name) }
     }
     guard unknown.isEmpty else {
       let names = unknown.map { $0.shown() }.joined(separator: ", ")
       throw Refusal("there is no photo \(names); `scan status` lists them")
     }
-  }
-
-  /// - Returns: how many photos had the name.
-  private func drop(_ name: String, _ database: ScanDatabase, in db: Database) throws -> Int {
-    let ids = try Int64.fetchAll(db, sql: "SELECT id FROM scan WHERE name = ?", arguments: [name])
-    for id in ids { try database.forget(id, in: db) }
-    return ids.count
   }
 }

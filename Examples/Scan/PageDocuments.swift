@@ -1,3 +1,4 @@
+import ExampleWork
 import Foundation
 import GRDB
 import Tern
@@ -11,6 +12,8 @@ struct StateDocument: Encodable, Sendable {
   var isOffline: Bool
   var mostPhotoBytes = ScanDatabase.mostPhotoBytes
   var books, toReview: Int
+  /// What covers take on the disk, and may take.
+  var (coverBytes, mostCoverBytes) = (0, PictureCache.limitBytes)
   /// Books of which two devices wrote one field at the same time.
   var inConflict: [String]
 

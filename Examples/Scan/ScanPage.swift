@@ -11,6 +11,7 @@ import TernNetwork
 /// What stands behind the page of `scan serve`.
 struct ScanPage: PageProgram {
   let database: ScanDatabase
+  let covers: PictureCache
   /// Whether the service is on this machine, so that it needs no network.
   let isLocal: Bool
 
@@ -26,28 +27,28 @@ struct ScanPage: PageProgram {
   }
 
   func uploadBytes(_ path: String) -> Int? {
-    switch path {
-    case "photos": ScanDatabase.mostPhotoBytes
-    case "import": 20 << 20
-    default: nil
-    }
+    ["photos": ScanDatabase.mostPhotoBytes, "import": 20 << 20][path]
   }
 
   // MARK: - Looks
 
   private func look(_ request: PageRequest) async throws -> PageAnswer {
+    let isbn = request.query["isbn"] ?? ""
     switch request.path {
     case "state":
       let isCut = !isLocal && !SystemPath.shared.path.hasRoute
-      return try PageAnswer(
-        await database.pool.read { try StateDocument(database, isCut: isCut, in: $0) })
+      var state = try await database.pool.read { try StateDocument(database, isCut: isCut, in: $0) }
+      state.coverBytes = await covers.usedBytes
+      return try PageAnswer(state)
     case "books":
       return try PageAnswer(await database.pool.read { try BooksDocument(request.query, in: $0) })
     case "book":
-      let isbn = request.query["isbn"] ?? ""
       guard let book = try await database.pool.read({ try BookDocument(isbn, database, in: $0) })
       else { return .failure("none", "There is no such book. It may have been deleted.") }
       return try PageAnswer(book)
+    case "cover":
+      let book = try await database.pool.read { try Book.fetchOne($0, key: isbn) }
+      return await covers.answer(book?.coverURL ?? "")
     case "export":
       let books = try await database.pool.read { try Book.order(Column("isbn")).fetchAll($0) }
       return PageAnswer(Data(BookTable.text(books).utf8), type: "text/csv; charset=utf-8")
@@ -93,6 +94,7 @@ struct ScanPage: PageProgram {
       } else {
         try await database.replica.dismiss(entry)
       }
+    case ("clear-covers", _, _): try await covers.clear()
     case ("delete", _, let isbn?): try await database.change(isbn, "DELETE FROM book")
     default: return .unknown
     }
@@ -101,8 +103,7 @@ struct ScanPage: PageProgram {
 
   private func take(_ file: URL, _ request: PageRequest) async throws -> PageAnswer {
     if request.path == "import" {
-      let books = try BookTable.books([UInt8](Data(contentsOf: file)))
-      let (added, known) = try await database.add(books)
+      let (added, known) = try await database.add(BookTable.books([UInt8](Data(contentsOf: file))))
       return try PageAnswer(["added": added, "known": known])
     }
     let name = String((request.query["name"] ?? "").prefix(200))

@@ -2,6 +2,7 @@ import ArgumentParser
 import CScanPages
 import ExamplePages
 import ExampleService
+import ExampleWork
 import Foundation
 
 struct Serve: AsyncParsableCommand {
@@ -16,7 +17,9 @@ struct Serve: AsyncParsableCommand {
     try await work.run { database, service in
       var generator = SystemRandomNumberGenerator()
       let token = try PageTokenFile(beside: work.file.data).token(using: &generator)
-      let page = ScanPage(database: database, isLocal: service.host == "127.0.0.1")
+      let isLocal = service.host == "127.0.0.1"
+      let covers = PictureCache(work.file.data + "-covers", allowsLoopback: isLocal)
+      let page = ScanPage(database: database, covers: covers, isLocal: isLocal)
       let server = PageServer(.scan, program: page, token: token, port: Int(port))
       try await server.run { [noOpen] address in
         say("the page is at \(address)")
@@ -28,13 +31,9 @@ struct Serve: AsyncParsableCommand {
 
 extension PageFiles {
   /// Of the page of `scan serve`, with the kit's.
-  fileprivate static var scan: PageFiles {
-    var files = PageFiles()
-    files.add(embedded: { index in
-      scan_page_file(index).map {
-        ($0.pointee.name, $0.pointee.type, $0.pointee.bytes, $0.pointee.count)
-      }
-    })
-    return files
+  fileprivate static let scan = PageFiles { index in
+    scan_page_file(index).map {
+      ($0.pointee.name, $0.pointee.type, $0.pointee.bytes, $0.pointee.count)
+    }
   }
 }

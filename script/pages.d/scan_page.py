@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import http.server
 import pathlib
 import shutil
 import signal
@@ -11,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 import zlib
@@ -442,6 +444,60 @@ def tables(page, rig):
     page.get_by_text("line 2: a book has a title").last.wait_for()
 
 
+class Covers(http.server.BaseHTTPRequestHandler):
+    """A service's pictures: one cover, and nothing else."""
+
+    asked = []
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        content = png(20, 30, (b"\0" + b"\x40" * 20) * 30) if self.path == "/cover.png" else b"none"
+        self.send_response(200 if self.path == "/cover.png" else 404)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *arguments):
+        pass
+
+
+def shows_covers(browser, rig, server):
+    """A cover is fetched once, and is on the disk until that is cleared; where there is none is a title card."""
+    pictures = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Covers)
+    threading.Thread(target=pictures.serve_forever, daemon=True).start()
+    kept = rig.folder / "scan.sqlite-covers"
+    for isbn, name in (("9780306406157", "cover.png"), ("title:tides", "none.png")):
+        rig.query("UPDATE book SET coverURL = ? WHERE isbn = ?", f"http://127.0.0.1:{pictures.server_port}/{name}", isbn)
+    with browser.page(server.address) as page:
+        def shown():
+            picture = page.locator(".book img")
+            picture.wait_for()
+            eventually(lambda: picture.evaluate("(one) => one.naturalWidth") == 20, "the cover is no picture")
+            check(picture.count() == 1, "a title card has a cover")
+
+        opened(page)
+        view(page, "Library")
+        shown()
+        page.get_by_text("Covers kept here").wait_for()
+        browser.state(page, "covers", "desktop-light")
+        page.get_by_role("button", name="Zebra").click()
+        page.locator("#sheet img").wait_for()
+        browser.state(page, "book-with-cover", "desktop-light")
+        page.get_by_role("button", name="Close").click()
+        page.reload()
+        shown()
+        check(Covers.asked.count("/cover.png") == 1, f"the cover was fetched again: {Covers.asked}")
+        check(len(list(kept.iterdir())) == 1, "the cover is not on the disk")
+        page.get_by_role("button", name="Clear covers").click()
+        page.get_by_text("The covers are cleared").first.wait_for()
+        check(not list(kept.iterdir()), "the covers are still there")
+        page.reload()
+        shown()
+        check(Covers.asked.count("/cover.png") == 2, f"the cover was asked for so often: {Covers.asked}")
+    rig.query("UPDATE book SET coverURL = NULL")
+    pictures.shutdown()
+
+
 # How long the first picture takes from the load's beginning, and each flash from the tap.
 WATCH = """() => {
   const seen = { first: null, flashes: [], long: [] };
@@ -692,7 +748,7 @@ def main(scan, recognizer, tern, pictures):
                          "--use-fake-device-for-media-stream") as browser:
                 server = rig.serve()
                 for flow in (keeps_photos, refuses, fails_and_is_retried, waits_for_the_service,
-                             outlives_the_program, shows_the_library, puts_books_right, shows_both_versions, takes_photos, is_installed,
+                             outlives_the_program, shows_the_library, puts_books_right, shows_covers, shows_both_versions, takes_photos, is_installed,
                              looks, keys, strangers_stay_out):
                     start = time.monotonic()
                     server = flow(browser, rig, server) or server

@@ -53,25 +53,32 @@ async function refresh() {
   isStale = true;
   if (isAsking) return;
   isAsking = true;
-  while (isStale) {
-    isStale = false;
-    const began = performance.now();
-    const failed = state.failure?.message;
-    try {
-      await ask();
-      if (failed) announce("The file can be read again.");
-    } catch (error) {
-      state.failure = error;
-      if (failed !== error.message) announce(error.message);
+  try {
+    while (isStale) {
+      isStale = false;
+      const began = performance.now();
+      await askOnce();
+      const took = performance.now() - began;
+      await new Promise((resolve) => { setTimeout(resolve, Math.min(took * 4, 10_000)); });
+      // What may pass is tried again without news of the file.
+      clearTimeout(again);
+      if (state.failure?.passes) again = setTimeout(refresh, 2000);
     }
-    show();
-    const took = performance.now() - began;
-    await new Promise((resolve) => { setTimeout(resolve, Math.min(took * 4, 10_000)); });
-    // What may pass is tried again without news of the file.
-    clearTimeout(again);
-    if (state.failure?.passes) again = setTimeout(refresh, 2000);
+  } finally {
+    isAsking = false;
   }
-  isAsking = false;
+}
+
+async function askOnce() {
+  const failed = state.failure?.message;
+  try {
+    await ask();
+    if (failed) announce("The file can be read again.");
+  } catch (error) {
+    state.failure = error;
+    if (failed !== error.message) announce(error.message);
+  }
+  show();
 }
 
 // Showing.

@@ -7,10 +7,14 @@ export const needsReview = ({ confidence, isReviewed }) => confidence < 0.8 && !
 
 const fields = [["title", "Title"], ["author", "Author"], ["format", "Format"]];
 
-export function book({ book: shown, photos, lost }, { isRaw, saved }) {
+/** @param covers gives the address of a cover's picture, once there is one. */
+export function book({ book: shown, photos, lost }, { isRaw, saved }, covers) {
+  const picture = covers.get(shown.coverURL);
   return [
     h("div", { class: "beside", "data-key": "beside" },
-      h("div", { class: "cover" }, h("strong", { class: "value" }, shown.title),
+      h("div", { class: picture ? "cover pictured" : "cover" },
+        picture && h("img", { src: picture, alt: "", "data-key": "picture" }),
+        h("strong", { class: "value" }, shown.title),
         h("span", { class: "value" }, shown.author ?? "")),
       h("div", { class: "stack" },
         h("h2", { id: "sheet-title", class: "mono value", tabindex: "-1", autofocus: true }, shown.isbn.startsWith("title:")

@@ -1,13 +1,15 @@
 // The library: what is looked for, and the books as a grid.
 
 import { needsReview } from "/book.js";
-import { count, h, several } from "/kit.js";
+import { bytes, count, h, several } from "/kit.js";
 
 const orders = [["added", "Newest first"], ["title", "Title"], ["author", "Author"],
   ["sure", "Least sure first"]];
 
-export function library({ asked, books, file }) {
-  return [tools(asked, file), ...shelf(asked, books, file), tables(file)];
+/** @param covers gives the address of a cover's picture, once there is one. */
+export function library({ asked, books, file }, covers) {
+  return [tools(asked, file), ...shelf(asked, books, file, covers), tables(file), use(file)]
+    .filter(Boolean);
 }
 
 function tools(asked, file) {
@@ -29,7 +31,14 @@ function tables(file) {
       h("input", { id: "table", type: "file", accept: ".csv,text/csv" })));
 }
 
-function shelf(asked, books, file) {
+/** What the covers take on this machine. */
+function use({ coverBytes, mostCoverBytes }) {
+  return coverBytes > 0 && h("p", { class: "row quiet", "data-key": "use" },
+    h("span", {}, `Covers kept here: ${bytes(coverBytes)} of ${bytes(mostCoverBytes)}`),
+    h("button", { "data-act": "clearCovers" }, "Clear covers"));
+}
+
+function shelf(asked, books, file, covers) {
   if (!books) return [h("p", { class: "quiet", "data-key": "first" }, "Reading the library…")];
   if (!file.books) {
     return [h("div", { class: "empty", "data-key": "none" },
@@ -48,17 +57,19 @@ function shelf(asked, books, file) {
   return [
     h("h2", { "data-key": "count" }, asked.text || asked.review
       ? `${several(books.count, "book")} of ${count(file.books)}` : several(books.count, "book")),
-    h("ul", { class: "grid", "data-key": "grid" }, books.books.map((book) => card(book, file))),
+    h("ul", { class: "grid", "data-key": "grid" }, books.books.map((book) => card(book, file, covers))),
     rest > 0 && h("button", { "data-act": "more", "data-key": "more" },
       `Show more: ${count(rest)} left`),
   ].filter(Boolean);
 }
 
-function card(book, { inConflict }) {
+function card(book, { inConflict }, covers) {
+  const picture = covers.get(book.coverURL);
   return h("li", { class: "book", "data-key": book.isbn },
-    h("button", { class: "cover", "data-act": "book", "data-isbn": book.isbn },
-      h("strong", { class: "value" }, book.title),
-      h("span", { class: "value" }, book.author ?? "")),
+    h("button", { class: picture ? "cover pictured" : "cover", "data-act": "book", "data-isbn": book.isbn },
+      picture && h("img", { src: picture, alt: "", "data-key": "picture" }),
+      h("strong", { class: "value", "data-key": "title" }, book.title),
+      h("span", { class: "value", "data-key": "author" }, book.author ?? "")),
     h("p", { class: "facts" },
       inConflict.includes(book.isbn) && h("span", { class: "review" }, "two versions"),
       needsReview(book) && h("span", { class: "review" }, "review"),

@@ -75,25 +75,33 @@ async function refresh() {
   isStale = true;
   if (isAsking) return;
   isAsking = true;
-  while (isStale) {
-    isStale = false;
-    const failed = state.failure?.message;
-    try {
-      await ask();
-      if (failed) announce("The program answers again.");
-      outbox.send();
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      state.failure = error;
-      if (failed !== error.message) announce(error.message);
+  try {
+    while (isStale) {
+      isStale = false;
+      await askOnce();
     }
-    show();
-    fetchPreviews();
+  } finally {
+    isAsking = false;
   }
-  isAsking = false;
   // What failed is asked again without news.
   clearTimeout(again);
   if (state.failure) again = setTimeout(refresh, 2000);
+}
+
+async function askOnce() {
+  const failed = state.failure?.message;
+  try {
+    await ask();
+    if (failed) announce("The program answers again.");
+    outbox.send();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    state.failure = error;
+    if (failed !== error.message) announce(error.message);
+  }
+  show();
+  fetchPreviews();
+  fetchCovers();
 }
 
 // The photos' pictures.
@@ -131,6 +139,58 @@ function forgetPreviews(before, now) {
     previews.delete(id);
   }
 }
+
+// The books' covers, by the addresses that the service gave.
+
+const covers = new Map();
+let covering = 0;
+
+/** Of the books that are listed, in their order, four at a time: one that is slow keeps none of the others. */
+function fetchCovers() {
+  forgetCovers();
+  for (; covering < 4; covering += 1) fetchSomeCovers().finally(() => { covering -= 1; });
+}
+
+async function fetchSomeCovers() {
+  const wanted = () => view() === "library"
+    && state.books?.books.find(({ coverURL }) => coverURL && !covers.has(coverURL));
+  let isNew = false;
+  for (let found = wanted(); found; found = wanted()) {
+    const { coverURL, isbn } = found;
+    // One that is none is asked for once.
+    covers.set(coverURL, null);
+    try {
+      const picture = await program.blob("cover", { isbn });
+      if (picture.size) covers.set(coverURL, URL.createObjectURL(picture));
+      isNew ||= picture.size > 0;
+      showSoon();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      // The next news may be of a network.
+      if (error.passes) return void setTimeout(() => covers.delete(coverURL), 30_000);
+    }
+  }
+  // They take room now.
+  return isNew && refresh();
+}
+
+/** Only what is listed is kept. */
+function forgetCovers() {
+  const listed = new Set(state.books?.books.map(({ coverURL }) => coverURL));
+  for (const [address, picture] of covers) {
+    if (listed.has(address)) continue;
+    if (picture) URL.revokeObjectURL(picture);
+    covers.delete(address);
+  }
+}
+
+// What begins like a picture need not be one.
+document.addEventListener("error", ({ target }) => {
+  const broken = [...covers].find(([, picture]) => picture && picture === target.src);
+  if (!broken) return;
+  covers.set(broken[0], null);
+  showSoon();
+}, true);
 
 const outbox = new Outbox(program, () => showSoon(), (item, scan) => {
   previews.set(scan, item.url);
@@ -298,7 +358,7 @@ function showToast() {
 
 function content(current, file) {
   if (current === "library") {
-    if (file) return library(state);
+    if (file) return library(state, covers);
     return state.failure ? [] : [h("p", { class: "quiet", "data-key": "first" }, "One moment…")];
   }
   return camera.state === "live" ? [] : [finder()];
@@ -309,7 +369,7 @@ function content(current, file) {
 function opened() {
   const { open, file } = state;
   if (!open) return null;
-  if (open.isbn) return open.found && book(open.found, open);
+  if (open.isbn) return open.found && book(open.found, open, covers);
   if (open.item) {
     const item = outbox.items.find(({ key }) => key === open.item);
     return item && itemDetail(item);
@@ -424,6 +484,10 @@ const acts = {
     h("a", { href: table, download: "books.csv" }).click();
     URL.revokeObjectURL(table);
     return "The books are in books.csv.";
+  },
+  async clearCovers() {
+    await program.post("clear-covers", {});
+    return "The covers are cleared. Those that are shown are fetched again when the page is opened anew.";
   },
   review() {
     state.asked.review = !state.asked.review;

@@ -92,25 +92,32 @@ async function refresh() {
   isStale = true;
   if (isLooking) return;
   isLooking = true;
-  while (isStale) {
-    isStale = false;
-    const began = performance.now();
-    const failed = state.failure?.message;
-    try {
-      await look();
-      if (failed) announce(t("back"));
-    } catch (error) {
-      state.failure = error;
-      if (failed !== error.message) announce(refusal(error));
+  try {
+    while (isStale) {
+      isStale = false;
+      const began = performance.now();
+      await lookOnce();
+      const took = performance.now() - began;
+      await new Promise((resolve) => { setTimeout(resolve, Math.min(took * 2, 2000)); });
     }
-    show();
-    const took = performance.now() - began;
-    await new Promise((resolve) => { setTimeout(resolve, Math.min(took * 2, 2000)); });
+  } finally {
+    isLooking = false;
   }
-  isLooking = false;
   // What failed is asked again without news.
   clearTimeout(again);
   if (state.failure) again = setTimeout(refresh, 2000);
+}
+
+async function lookOnce() {
+  const failed = state.failure?.message;
+  try {
+    await look();
+    if (failed) announce(t("back"));
+  } catch (error) {
+    state.failure = error;
+    if (failed !== error.message) announce(refusal(error));
+  }
+  show();
 }
 
 /** What the program says, in the reader's words where the page has some. */
