@@ -99,11 +99,12 @@ package struct PostgreSQLDoctor {
         SELECT space FROM found WHERE space NOT IN (SELECT id FROM \(schema("space")))
         """)
       for row in 0..<orphans.count {
+        findings.space = RemovedSpace.name(of: orphans[row].integer(0))
         try findings.add(
-          .operationLeft, "there are rows of space \(orphans[row].integer(0)), which is gone",
-          at: .init(table: table))
+          .operationLeft, "there are rows of a space that is gone", at: .init(table: table))
       }
     }
+    findings.space = nil
   }
 
   private func hasTables() throws -> Bool {
