@@ -466,6 +466,10 @@ def shows_covers(browser, rig, server):
     pictures = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Covers)
     threading.Thread(target=pictures.serve_forever, daemon=True).start()
     kept = rig.folder / "scan.sqlite-covers"
+    # Nobody is there, and the others come all the same.
+    for number in range(5):
+        rig.book(f"title:far {number}", f"Far {number}", added=50 + number)
+        rig.query("UPDATE book SET coverURL = ? WHERE isbn = ?", f"http://127.0.0.1:1/{number}.png", f"title:far {number}")
     for isbn, name in (("9780306406157", "cover.png"), ("title:tides", "none.png")):
         rig.query("UPDATE book SET coverURL = ? WHERE isbn = ?", f"http://127.0.0.1:{pictures.server_port}/{name}", isbn)
     with browser.page(server.address) as page:
@@ -494,6 +498,7 @@ def shows_covers(browser, rig, server):
         page.reload()
         shown()
         check(Covers.asked.count("/cover.png") == 2, f"the cover was asked for so often: {Covers.asked}")
+    rig.query("DELETE FROM book WHERE isbn LIKE 'title:far %'")
     rig.query("UPDATE book SET coverURL = NULL")
     pictures.shutdown()
 

@@ -166,8 +166,8 @@ async function fetchSomeCovers() {
       showSoon();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      // The next news may be of a network.
-      if (error.passes) return void setTimeout(() => covers.delete(coverURL), 30_000);
+      // Another time it may be there, and others may be there now.
+      if (error.passes) setTimeout(() => covers.delete(coverURL), 30_000);
     }
   }
   // They take room now.
