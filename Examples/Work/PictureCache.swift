@@ -12,7 +12,7 @@ package actor PictureCache {
   private let limitBytes: Int
   private let allowsLoopback: Bool
   private let transport: any HTTPTransport
-  /// `nil` until it is looked.
+  /// `nil` until it is looked, and after each picture that comes.
   private var used: Int?
 
   /// - Parameters:
@@ -88,15 +88,15 @@ package actor PictureCache {
       // Without room it is fetched each time.
       return
     }
-    used = usedBytes + picture.count
+    used = nil
     guard usedBytes > limitBytes else { return }
-    var files = files().sorted { $0.date > $1.date }
-    used = files.reduce(0) { $0 + $1.bytes }
-    while usedBytes > limitBytes, files.count > 1, let oldest = files.popLast() {
-      // Somebody else may have removed it.
-      try? FileManager.default.removeItem(at: oldest.url)
-      used = usedBytes - oldest.bytes
+    var left = usedBytes
+    for file in files().sorted(by: { $0.date < $1.date }) where left > limitBytes {
+      // What can't be removed is counted again by whoever looks next.
+      try? FileManager.default.removeItem(at: file.url)
+      left -= file.bytes
     }
+    used = nil
   }
 
   private func files() -> [(url: URL, bytes: Int, date: Date)] {
