@@ -12,6 +12,9 @@ extension TranslatePage {
   }
 
   private struct Asking: Decodable {
+    /// Drawn by the page, so that it can send a question again of which it heard nothing. None by one
+    /// that was opened before there were any.
+    let id: UUID?
     let text, from, to: String
     let talk: String?
     /// Whether the other side's turn comes then.
@@ -20,6 +23,12 @@ extension TranslatePage {
 
   private struct Asked: Encodable {
     let id, talk, from, to: String
+
+    /// With the languages of the next question.
+    init(_ id: String, in talk: Chat.Conversation) {
+      (self.id, self.talk) = (id, talk.id)
+      (from, to) = talk.isFarsTurn ? (talk.far, talk.near) : (talk.near, talk.far)
+    }
   }
 
   private struct Kept: Decodable {
@@ -91,21 +100,23 @@ extension TranslatePage {
       guard Language.isKnown(code) else { throw Refusal(Word.unknownCode.text(code)) }
     }
     guard asking.from != asking.to else { throw Refusal(Word.sameLanguage.text(asking.to)) }
-    let known = try await database.pool.read { db in
-      try asking.talk.flatMap {
+    let id = (asking.id ?? UUID()).uuidString.lowercased()
+    let (before, known) = try await database.pool.read { db in
+      func talk(_ isIt: String, _ id: String?) throws -> Chat.Conversation? {
         try Chat.Conversation.fetchOne(
-          db, sql: "SELECT * FROM conversation WHERE id = ?", arguments: [$0])
+          db, sql: "SELECT * FROM conversation WHERE id = \(isIt)", arguments: [id])
       }
+      return (
+        try talk("(SELECT conversation FROM phrase WHERE id = ?)", id), try talk("?", asking.talk)
+      )
     }
+    if let before { return Asked(id, in: before) }
     let talk = Self.turned(known, asking)
     let question = Question(
-      text: asking.text, source: asking.from, target: asking.to, conversation: talk.id)
+      id: id, text: asking.text, source: asking.from, target: asking.to, conversation: talk.id)
     // One action: what was said, and whose turn it is now.
-    let ids = try await database.ask([question]) { try talk.save($0) }
-    let isTurned = talk.isFarsTurn
-    return Asked(
-      id: ids[0], talk: talk.id, from: isTurned ? talk.far : talk.near,
-      to: isTurned ? talk.near : talk.far)
+    _ = try await database.ask([question]) { try talk.save($0) }
+    return Asked(id, in: talk)
   }
 
   /// The conversation after a turn.

@@ -4,6 +4,7 @@ import Tern
 
 /// What somebody wants to know.
 struct Question: Sendable {
+  var id = UUID().uuidString.lowercased()
   var text: String
   /// A code, or `auto`.
   var source: String
@@ -29,35 +30,33 @@ extension TranslateDatabase {
   ) async throws -> [String] {
     try await act { db in
       let settings = try Settings(in: db)
-      let ids = try questions.map { question in
-        let id = UUID().uuidString.lowercased()
+      for question in questions {
         try db.execute(
           sql: """
             INSERT INTO phrase SELECT ?, ?, ?, ?, ?,
               max(?, coalesce((SELECT max(askedAt) FROM phrase), 0) + 1)
             """,
           arguments: [
-            id, question.conversation, question.source, question.target, question.text,
+            question.id, question.conversation, question.source, question.target, question.text,
             Int64(Date().timeIntervalSince1970 * 1_000_000),
           ])
         let answer = try cached(
           question.text, from: question.source, to: question.target,
           model: question.model ?? settings[.model], in: db)
         if let answer {
-          try insert(answer, for: id, in: db)
+          try insert(answer, for: question.id, in: db)
         } else {
           try db.execute(
             sql: "INSERT INTO waiting (phrase, service, model) VALUES (?, ?, ?)",
-            arguments: [id, question.service, question.model])
+            arguments: [question.id, question.service, question.model])
         }
-        return id
       }
       try body(db)
       try trim(db)
       for service in Set(questions.map { $0.service ?? settings[.service] }) {
         try goOn(with: service, in: db)
       }
-      return ids
+      return questions.map(\.id)
     }
   }
 

@@ -279,8 +279,10 @@ const acts = {
     if (!field.value.trim() || talk.length(field.value) > talk.longest) return;
     const { pair, turns } = state;
     const [text, asked] = [field.value, location.hash];
+    const question = { text, ...pair, talk: place().talk, turns };
     const { id, talk: conversation, from, to } = await program.post("ask", {
-      text, ...pair, talk: place().talk, turns });
+      id: keyOf(question), ...question });
+    sessionStorage.removeItem("unheard");
     state.asked.add(id);
     // Somebody may have typed on meanwhile, or gone elsewhere.
     if (field.value === text) {
@@ -469,6 +471,17 @@ const acts = {
     return setPair({ ...state.pair, [side]: code });
   },
 };
+
+/** The same for a question that is sent again, since nothing was heard of it: it may be there. With two
+ * sides it may have changed the languages, too. */
+function keyOf({ text, from, to, talk: conversation, turns }) {
+  const asked = JSON.stringify([text, conversation, ...turns ? [] : [from, to]]);
+  const unheard = JSON.parse(sessionStorage.getItem("unheard") ?? "{}");
+  if (unheard.asked === asked) return unheard.id;
+  const id = crypto.randomUUID();
+  sessionStorage.setItem("unheard", JSON.stringify({ asked, id }));
+  return id;
+}
 
 /** Ends a recording, and asks what was said. */
 async function hear() {
