@@ -75,6 +75,75 @@ struct PageTests {
     #expect(coming.texts(of: ["a", "b"]) == ["b": "dos"])
   }
 
+  @Test func `an answer is expected after as long as the last ones of its service took`()
+    async throws
+  {
+    try await ScriptedService.withFolder { text, tell in
+      try await tell(#"{"translation":"<\#(text)>"}"#)
+    } body: { folder in
+      func expected() async throws -> ExpectedAnswer? {
+        let database = try await TranslateDatabase.open(folder.database)
+        defer { try? database.pool.close() }
+        let id = try await database.ask([
+          Question(text: "held", source: "en", target: "es", conversation: "c")
+        ])[0]
+        let answer = try await database.pool.write { db in
+          let job = try Int64.fetchOne(
+            db, sql: "SELECT job FROM waiting WHERE phrase = ?", arguments: [id])
+          let record = try database.jobs.record(JobID(rawValue: try #require(job)), in: db)
+          return try ExpectedAnswer(of: try #require(record), in: db)
+        }
+        try await database.remove(id)
+        return answer
+      }
+      for text in ["one", "two"] { #expect(try await folder(text, "--to", "es").status == 0) }
+      #expect(try await expected() == nil)
+      for text in ["three", "four"] { #expect(try await folder(text, "--to", "es").status == 0) }
+      let database = try await TranslateDatabase.open(folder.database)
+      try await database.pool.write { db in
+        // The one that took an hour, because the program was not there, tells nothing. A program
+        // that ends at once may have stopped one, which the next one began again.
+        try db.execute(
+          sql: """
+            UPDATE grdb_tern_jobhistory SET starts = 1, enqueued_ms =
+              since_ms - iif(id = (SELECT min(id) FROM grdb_tern_jobhistory), 3600000, 5000)
+            """)
+      }
+      try database.pool.close()
+      let answer = try #require(try await expected())
+      #expect(answer.until - answer.since == 5000)
+    }
+  }
+
+  @Test func `the version is the newest of the changes`() throws {
+    let changes = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../../CHANGELOG.md").standardized
+    let newest = try String(contentsOf: changes, encoding: .utf8)
+      .firstMatch(of: /\n## [^\n]*?(\d+\.\d+\.\d+)/)
+    #expect(newest.map { String($0.output.1) } == ProgramVersion.current)
+  }
+
+  @Test(.enabled(if: Speaker.isInstalled, "espeak-ng is not installed"))
+  func `a sound is made at a rate, up to a length`() async throws {
+    func bytes(_ text: String, _ rate: Double) async throws -> Int {
+      guard case .wave(let sound) = await SpokenSound.of(text, in: "es", rate: rate)
+      else { return try #require(nil as Int?) }
+      #expect(sound.starts(with: Data("RIFF".utf8)))
+      return sound.count
+    }
+    let usual = try await bytes("-La casa es grande.", 1)
+    #expect(try await bytes("-La casa es grande.", 2) < usual)
+    let long = String(repeating: "La casa es grande. ", count: 500)
+    guard case .long = await SpokenSound.of(long, in: "es", rate: 0.5) else {
+      Issue.record("a sound of more than ten megabytes is kept")
+      return
+    }
+    guard case .failed = await SpokenSound.of("a", in: "no such", rate: 1) else {
+      Issue.record("there is no such language")
+      return
+    }
+  }
+
   @Test func `languages are named for the reader, with region and flag`() throws {
     let french = PageLanguage.all(in: "fr")
     let spanish = try #require(french.first { $0.code == "es" })

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 
 /// What the page shows of a conversation, and of how the program stands. Times are milliseconds since
 /// 1970, but those of entries.
@@ -20,6 +21,8 @@ struct PageState: Encodable {
   let waits: [String: String]
   /// What there is of answers that are coming.
   let parts: [String: String]
+  /// When those are likely to be there that services are asked for, where that can be told.
+  let expected: [String: ExpectedAnswer]
   let lines: [Line]
   let waiting: Int
   /// From which languages into which this machine translates by itself.
@@ -31,6 +34,8 @@ struct PageState: Encodable {
   /// The languages whose speech this machine recognizes.
   let hears: [String]
   let sync: Sync?
+  /// Of the program.
+  let version: String
 
   enum Interpreter: String, Encodable {
     case runs, missing, other
@@ -74,8 +79,13 @@ struct PageState: Encodable {
     let services = Dictionary(
       uniqueKeysWithValues: waits.map { ($0[0] as String, $0[1] as String) })
     self.waits = services
-    let asked = try String.fetchSet(db, sql: "SELECT phrase FROM waiting WHERE job IS NOT NULL")
-    parts = page.coming.texts(of: asked).filter { services[$0.key] != nil }
+    let jobs = try Row.fetchAll(db, sql: "SELECT phrase, job FROM waiting WHERE job IS NOT NULL")
+    let asked = Dictionary(uniqueKeysWithValues: jobs.map { ($0[0] as String, $0[1] as Int64) })
+    parts = page.coming.texts(of: Set(asked.keys)).filter { services[$0.key] != nil }
+    expected = try asked.filter { services[$0.key] != nil }.compactMapValues { id in
+      guard let job = try page.database.jobs.record(JobID(rawValue: id), in: db) else { return nil }
+      return try ExpectedAnswer(of: job, in: db)
+    }
     let standing = try Standing(page.database, in: db)
     let now = Date()
     (lines, waiting) = (standing.lines.map { Line($0, now: now) }, standing.waiting)
@@ -84,6 +94,7 @@ struct PageState: Encodable {
       page.runsInterpreter
       ? .runs : settings[.service] == OwnInterpreter.address && offline.isEmpty ? .missing : .other
     (canSpeak, hears, sync) = (Speaker.isInstalled, Listener.languages, page.syncing)
+    version = ProgramVersion.current
   }
 }
 

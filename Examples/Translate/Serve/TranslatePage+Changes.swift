@@ -174,13 +174,19 @@ extension TranslatePage {
   }
 
   private func speak(_ id: String) async throws {
+    let (text, language, rate) = try await spoken(id)
+    guard await speaker.speak(text, in: language, rate: rate) else {
+      throw Refusal(Word.speakerFails.text)
+    }
+  }
+
+  /// What `espeak-ng` is to say of a question, in which language and how fast.
+  func spoken(_ id: String) async throws -> (text: String, language: String, rate: Double) {
     let (entry, rate) = try await database.pool.read { db in
       (try Entry.find(id, in: db), Double(try Settings(in: db)[.rate]) ?? 1)
     }
     guard let entry, let text = entry.translation else { throw Refusal(Word.noPhrase.text(id)) }
     guard Speaker.isInstalled else { throw Refusal(Word.noSpeaker.text) }
-    guard await speaker.speak(text, in: entry.to, rate: rate) else {
-      throw Refusal(Word.speakerFails.text)
-    }
+    return (text, entry.to, rate)
   }
 }

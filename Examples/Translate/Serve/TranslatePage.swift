@@ -55,7 +55,18 @@ struct TranslatePage: PageProgram {
       guard let entry, let text = entry.translation else { return .unknown }
       let said = await Speaker.pronunciation(of: String(text.prefix(500)), in: entry.to)
       return try PageAnswer(["text": said ?? ""])
+    case "speech": return try await speech(request.query["id"] ?? "")
     default: return .unknown
+    }
+  }
+
+  private func speech(_ id: String) async throws -> PageAnswer {
+    let (text, language, rate) = try await spoken(id)
+    return switch await SpokenSound.of(text, in: language, rate: rate) {
+    case .wave(let sound): PageAnswer(sound, type: "audio/wav")
+    // The page has the program speak then, and says nothing of it.
+    case .long: .failure("long", "the sound is longer than a page can hold")
+    case .failed: throw Refusal(Word.speakerFails.text)
     }
   }
 

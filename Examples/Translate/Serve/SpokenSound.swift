@@ -1,0 +1,41 @@
+import ExampleService
+import Foundation
+
+/// What `espeak-ng` says, as a sound that a page plays: it can begin anywhere in it.
+enum SpokenSound {
+  /// What a page holds in its memory, in bytes: nearly four minutes.
+  static let longest = 10_000_000
+
+  enum Result: Sendable {
+    case wave(Data)
+    /// It has more bytes than ``longest``.
+    case long
+    case failed
+  }
+
+  /// - Parameter rate: how fast, of which 1 is as usual.
+  static func of(_ text: String, in language: String, rate: Double) async -> Result {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(returning: make(text, language, rate))
+      }
+    }
+  }
+
+  private static func make(_ text: String, _ language: String, _ rate: Double) -> Result {
+    // In words a minute.
+    let speed = "\(Int((175 * rate).rounded()))"
+    let words = ["espeak-ng", "--stdout", "-v", language, "-s", speed, "--", text]
+    guard let spoken = try? Spawned("/usr/bin/env", words) else { return .failed }
+    let file = FileHandle(fileDescriptor: spoken.output, closeOnDealloc: false)
+    // What can't be read is nothing to play.
+    let sound = (try? file.read(upToCount: longest + 1)) ?? Data()
+    let isLong = sound.count > longest
+    // It ends there, whatever more it has to say.
+    close(spoken.output)
+    var status: CInt = 0
+    while waitpid(spoken.id, &status, 0) < 0, errno == EINTR {}
+    if isLong { return .long }
+    return status == 0 && !sound.isEmpty ? .wave(sound) : .failed
+  }
+}
