@@ -1,6 +1,7 @@
 """Drives `translate serve`: translate_page.py TRANSLATE INTERPRETER TERN PICTURES [FLOW...]."""
 
 import array
+import base64
 import contextlib
 import json
 import os
@@ -29,12 +30,13 @@ class Rig:
     def __init__(self, translate, interpreter, tern, folder):
         self.translate, self.tern, self.folder = translate, tern, pathlib.Path(folder)
         self.gemini = Gemini()
-        # What is spoken is written down. "Boom" breaks it.
+        # What is spoken is written down, and a sound is made by the true one. "Boom" breaks it.
         tools = self.folder / "tools"
         tools.mkdir()
         (tools / "espeak-ng").write_text(
             '#!/bin/sh\nfor last; do :; done\n[ "$1" = -q ] && { echo "aɪ piː eɪ"; exit; }\n'
-            f'echo "$@" >> {self.folder}/spoken\n[ "$last" = "<Boom>" ] && exit 1\nexit 0\n')
+            f'echo "$@" >> {self.folder}/spoken\n[ "$last" = "<Boom>" ] && exit 1\n'
+            '[ "$1" = --stdout ] && exec /usr/bin/espeak-ng "$@"\nexit 0\n')
         (tools / "espeak-ng").chmod(0o755)
         os.environ["PATH"] = f"{tools}:/usr/bin:/bin"
         self.interpreter = Process(interpreter, "--port", "0")
@@ -139,8 +141,10 @@ def asks(browser, rig):
         card.get_by_text("Bue", exact=True).wait_for()
         card.get_by_text("Translating").wait_for()
         browser.state(page, "streams", "desktop-light")
+        page.evaluate(BEGUN)
         go.set()
         card.get_by_text("Buenas noches.").wait_for()
+        eventually(lambda: {"draw", "bounce", "breathe"} <= set(page.evaluate("begun")), "success is not seen")
         eventually(lambda: "Spanish: Buenas noches." in page.locator("#said").text_content(), "it is not announced")
         check("/talk/" in page.url, f"the conversation is not in the address: {page.url}")
         text = card.inner_text()
@@ -156,7 +160,7 @@ def asks(browser, rig):
         card.get_by_role("button", name="Play").click()
         spoken = rig.folder / "spoken"
         eventually(spoken.exists, "nothing is spoken")
-        check("-v es -- Buenas noches." in spoken.read_text(), f"spoken: {spoken.read_text()}")
+        check("-v es -s 175 -- Buenas noches." in spoken.read_text(), f"spoken: {spoken.read_text()}")
         eventually(lambda: card.get_by_role("button", name="Play").is_visible(), "it plays for ever")
         card.get_by_role("button", name="Pronunciation").click()
         card.get_by_text("[aɪ piː eɪ]").wait_for()
@@ -190,6 +194,13 @@ def asks(browser, rig):
         check_console(page, "409 (Conflict)")
 
 
+# Which animations began, by name.
+BEGUN = """() => {
+  window.begun = [];
+  document.addEventListener("animationstart", ({ animationName }) => begun.push(animationName));
+}"""
+
+
 def talks(browser, rig):
     """Two sides by turns: the languages change after each, and the conversation goes on at the terminal."""
     server = rig.serve("talks", service=rig.interpreter.address)
@@ -202,8 +213,11 @@ def talks(browser, rig):
         eventually(lambda: sides.all_inner_texts() == ["Spanish", "English"], "the sides did not change")
         ask(page, "El gato.", "The cat.")
         eventually(lambda: sides.all_inner_texts() == ["English", "Spanish"], "the sides did not change back")
+        page.evaluate(BEGUN)
         page.get_by_role("button", name="Swap the languages").click()
         eventually(lambda: sides.all_inner_texts() == ["Spanish", "English"], "they are not swapped")
+        eventually(lambda: {"change-sides", "turn-over"} <= set(page.evaluate("begun")), "the sides are not highlighted")
+        eventually(lambda: page.locator(".swapped").count() == 0, "the highlight stays")
         browser.state(page, "talk", "phone-light")
         talk = page.url.rsplit("/", 1)[1]
         check(rig.query("talks", "SELECT near, far, isFarsTurn FROM conversation") == [("en", "es", 0)],
@@ -256,10 +270,13 @@ def waits(browser, rig):
         eventually(lambda: clock.inner_text() != before, "the countdown stands still")
         rig.misbehave("")
         limited.get_by_text("El gato.").wait_for()
-        rig.misbehave("overloaded:1")
+        # The pauses are 1, 2 and 4 seconds, so that a slow machine has the time to press the button in one of them.
+        rig.misbehave("overloaded:3")
         failing = ask(page, "The tree.")
         failing.get_by_text("The service failed").wait_for()
-        failing.get_by_role("button", name="Try again").click()
+        with page.expect_response("**/api/again") as again:
+            failing.get_by_role("button", name="Try again").click()
+        check(again.value.ok, f"it can't be tried again: {again.value.text()}")
         failing.get_by_text("El árbol.").wait_for()
         rig.misbehave("block-prompt:1")
         refused = ask(page, "The bird.")
@@ -404,7 +421,6 @@ def sheet(browser, rig):
         stars = dialog.get_by_role("region", name="Favorite languages").locator("[data-act=pick]")
         eventually(lambda: [item.get_attribute("data-code") for item in stars.all()] == ["fr", "de", "ja", "ar", "it"],
                    "not the favorites, in their order")
-        page.wait_for_timeout(300)  # real time: for the picture's flags
         page.screenshot(path=browser.pictures / "sheet-favorites.png")
         page.keyboard.press("Escape")
         page.locator("dialog").wait_for(state="detached")
@@ -507,7 +523,7 @@ VOICES = """
     speak(one) {
       spoken.push([one.voice.name, one.rate, one.text]);
       one.dispatchEvent(Object.assign(new Event("boundary"), { charIndex: one.text.length / 2 }));
-      setTimeout(() => one.dispatchEvent(new Event("end")), 500);
+      window.endSpeech = () => one.dispatchEvent(new Event("end"));
     },
   } });
   window.SpeechSynthesisUtterance = class extends EventTarget {
@@ -529,6 +545,8 @@ def chooses(browser, rig):
             each.get_by_role("link", name="Settings").click()
             each.get_by_role("heading", name="Display").wait_for()
         page.get_by_text("up to date").wait_for()
+        version = page.get_by_role("region", name="About").get_by_text("Version ").inner_text()
+        check(version.count(".") == 2, f"About has {version}")
         for look, each in [("desktop-light", page), ("phone-light", second)]:
             browser.state(each, "settings", look)
         ground = "getComputedStyle(document.body.parentElement).backgroundColor"
@@ -572,6 +590,13 @@ def chooses(browser, rig):
         ask(page, "Hello.", "<Hello.>")
         page.get_by_role("progressbar", name="Playing").wait_for()
         check(page.evaluate("spoken") == [["Jorge", 1.5, "<Hello.>"]], f"spoken: {page.evaluate('spoken')}")
+        # The browser tells how far it is, and can't be moved.
+        share = page.get_by_role("progressbar", name="Playing").evaluate("element => element.value")
+        check(share == 0.5, f"the line stands at {share}")
+        page.get_by_text("The browser itself speaks.").wait_for()
+        check(page.get_by_role("slider").count() == 0, "the browser's own speech seems to be movable")
+        browser.state(page, "browser-speaks", "desktop-light")
+        page.evaluate("endSpeech()")
         page.get_by_role("progressbar", name="Playing").wait_for(state="detached")
         # The same text is answered without asking, until that is forgotten.
         asked = len(rig.gemini.asked)
@@ -583,6 +608,286 @@ def chooses(browser, rig):
         page.get_by_role("link", name="New").click()
         ask(page, "Hello.", "<Hello.>")
         check(len(rig.gemini.asked) == asked + 1, "nothing is forgotten")
+
+
+class Fingers:
+    """Touches a page, by Chromium's own protocol."""
+
+    def __init__(self, page):
+        self.session = page.context.new_cdp_session(page)
+        self.session.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
+
+    def send(self, kind, places):
+        points = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(places)]
+        self.session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    def drag(self, places, x=0, y=0, lifts=True):
+        """From places, one for each finger, in steps as a hand makes them."""
+        self.send("touchStart", places)
+        for step in range(1, 11):
+            self.send("touchMove", [(left + x * step / 10, top + y * step / 10) for left, top in places])
+        if lifts:
+            self.lift()
+
+    def lift(self):
+        self.send("touchEnd", [])
+
+
+def middle(place):
+    box = place.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def swipes(browser, rig):
+    """By finger: a turn is swiped away and comes back, the page is pulled down for a new conversation, the keyboard is
+    put away, and two fingers swap the languages."""
+    server = rig.serve("swipes", service=rig.gemini.address)
+    go = threading.Event()
+    rig.gemini.answers["Late."] = (["", "Tarde."], {}, go)
+    with browser.page(server.address, "phone-light") as page:
+        ready(page)
+        choose(page, "from", "en")
+        fingers = Fingers(page)
+        ask(page, "One.", "<One.>")
+        # Long enough that the page scrolls.
+        ask(page, "Two. " * 120, "<Two.")
+        late = ask(page, "Late.")
+        late.locator(".skeleton").wait_for()
+        talk = page.url
+        # What moves with a finger is not drawn anew, and what came meanwhile is seen when it is let go.
+        fingers.drag([middle(late.locator(".asked"))], x=60, lifts=False)
+        moved = late.locator(".asked").bounding_box()["x"]
+        check(60 < moved < 90, f"the turn is at {moved}")
+        page.screenshot(path=browser.pictures / "swipe-begins.png")
+        go.set()
+        eventually(lambda: rig.query("swipes", "SELECT count(*) FROM answer") == [(3,)], "it is not answered")
+        page.evaluate(TWO_FRAMES)
+        check(late.locator(".skeleton").is_visible(), "it is drawn anew under the finger")
+        fingers.lift()
+        late.get_by_text("Tarde.").wait_for()
+        eventually(lambda: late.locator(".asked").bounding_box()["x"] == 16, "the turn does not move back")
+        check(page.locator(".held, .settling").count() == 0, "something still hangs on a finger")
+        # Far enough: it goes, and comes back.
+        fingers.drag([middle(late.locator(".came"))], x=-180, lifts=False)
+        check(late.get_attribute("class") == "entry held enough", f"it is {late.get_attribute('class')}")
+        page.screenshot(path=browser.pictures / "swipe-enough.png")
+        fingers.lift()
+        late.wait_for(state="detached")
+        toast = page.locator(".toast")
+        toast.get_by_text("Removed.").wait_for()
+        check(rig.query("swipes", "SELECT count(*) FROM phrase") == [(2,)], "the turn is still in the database")
+        browser.state(page, "swiped", "phone-light")
+        toast.get_by_role("button", name="Undo").click()
+        late.get_by_text("Tarde.").wait_for()
+        # Up and down it scrolls, and nothing else; pulled down in the middle of the page, too.
+        before = page.evaluate("scrollY")
+        page.evaluate("document.addEventListener('scrollend', () => { window.hasScrolled = true; })")
+        fingers.drag([middle(late.locator(".asked"))], x=15, y=200)
+        # Once it rolls no more: what is pressed then only stops it.
+        eventually(lambda: page.evaluate("window.hasScrolled") and page.evaluate("scrollY") < before, "it does not scroll")
+        check(page.locator(".entry").count() == 3 and page.url == talk, "to scroll did more than that")
+        page.evaluate("scrollTo(0, 0)")
+        pill = page.locator("#pull")
+        fingers.drag([(200, 300)], y=50, lifts=False)
+        pill.get_by_text("Pull down for a new conversation").wait_for()
+        page.screenshot(path=browser.pictures / "pull-begins.png")
+        fingers.lift()
+        pill.wait_for(state="hidden")
+        check(page.url == talk, "a short pull did something")
+        fingers.drag([(200, 300)], y=160, lifts=False)
+        pill.get_by_text("Let go for a new conversation").wait_for()
+        page.screenshot(path=browser.pictures / "pull-enough.png")
+        fingers.lift()
+        page.get_by_role("heading", name="What would you like to say?").wait_for()
+        toast.get_by_text("A new conversation.").wait_for()
+        browser.state(page, "pulled", "phone-light")
+        toast.get_by_role("button", name="Go back").click()
+        late.get_by_text("Tarde.").wait_for()
+        check(page.url == talk, f"the way back leads to {page.url}")
+        page.locator("#text").focus()
+        fingers.drag([middle(page.locator("#text"))], y=40)
+        check(page.evaluate("document.activeElement.id") != "text", "the keyboard is not put away")
+        sides = page.locator(".pair .side .value")
+        check(sides.all_inner_texts() == ["English", "Spanish"], f"the sides are {sides.all_inner_texts()}")
+        x, y = middle(page.locator(".pair"))
+        fingers.drag([(x - 60, y), (x + 10, y)], x=120)
+        eventually(lambda: sides.all_inner_texts() == ["Spanish", "English"], "two fingers swap nothing")
+        check_console(page)
+    with browser.page(server.address, "still") as page:
+        page.goto(talk)
+        card = page.locator(".entry").last
+        card.get_by_text("Tarde.").wait_for()
+        Fingers(page).drag([middle(card.locator(".came"))], x=150)
+        page.locator(".toast").get_by_text("Removed.").wait_for()
+        eventually(lambda: page.locator(".entry").count() == 2, "where less motion is wanted, it stays")
+
+
+TWO_FRAMES = "new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); })"
+
+# Makes the last answers of a device so slow, in seconds.
+TOOK = "UPDATE grdb_tern_jobhistory SET enqueued_ms = since_ms - 1000 * ?"
+
+
+def expects(browser, rig):
+    """While an answer is awaited: its place, and the time that the last ones took. When it is there: a check mark."""
+    server = rig.serve("expects", service=rig.gemini.address)
+    go = threading.Event()
+    rig.gemini.answers["How long?"] = (["", "¿Cuánto?"], {}, go)
+    for look in ("desktop-light", "still"):
+        with browser.page(server.address, look) as page:
+            ready(page)
+            choose(page, "from", "en")
+            for number in range(3):
+                ask(page, f"{look} {number}", f"<{look} {number}>")
+            took(rig, "expects", 30)
+            go.clear()
+            card = ask(page, "How long?")
+            card.locator(".skeleton").wait_for()
+            left = card.get_by_text(" s left, going by the last answers.")
+            left.wait_for()
+            first = int(left.inner_text().split()[1])
+            check(10 < first <= 30, f"of 30 s {first} are left")
+            browser.state(page, "expects", look)
+            eventually(lambda: int(left.inner_text().split()[1]) < first, "the countdown stands still")
+            took(rig, "expects", 2.1)
+            # Another question behind it has the page look again.
+            ask(page, "And this?")
+            card.get_by_text("It takes longer than the last answers.").wait_for()
+            browser.state(page, "expects-late", look)
+            go.set()
+            card.get_by_text("¿Cuánto?").wait_for()
+            mark = card.locator(".success .icon")
+            mark.wait_for()
+            page.locator(".entry .success").nth(4).wait_for()
+            page.evaluate(STILL_NOW)
+            check(mark.evaluate("element => getComputedStyle(element.firstChild).strokeDashoffset") == "0px"
+                  and mark.bounding_box()["width"] == 22, "the check mark is not whole")
+            check(card.locator(".skeleton").count() == 0, "the answer's place stands beside it")
+            browser.state(page, "success", look)
+            # It is about what came just now.
+            page.reload()
+            answer(page, "¿Cuánto?").wait_for()
+            check(page.locator(".success").count() == 0, "what came before is marked")
+            page.evaluate(POST, ["forget", {}])
+
+
+def took(rig, name, seconds):
+    with contextlib.closing(sqlite3.connect(rig.file(name), timeout=10)) as database:
+        changed = database.execute(TOOK, (seconds,)).rowcount
+        database.commit()
+    check(changed >= 3, f"{changed} answers are kept")
+
+
+def scrubs(browser, rig):
+    """A sound of the program's is moved along its line, by a tap and by the arrow keys."""
+    server = rig.serve("scrubs", service=rig.gemini.address)
+    slow = "uno dos tres cuatro cinco seis siete ocho nueve diez " * 30
+    rig.gemini.answers["Count."] = ([slow], {}, None)
+    rig.gemini.answers["Tell."] = ([slow * 9], {}, None)
+    with browser.page(server.address) as page:
+        ready(page)
+        choose(page, "from", "en")
+        card = ask(page, "Count.", "uno dos tres")
+        card.get_by_role("button", name="Play").click()
+        line = card.get_by_role("slider", name="Position")
+        line.wait_for()
+        whole = float(line.get_attribute("max"))
+        check(60 < whole < 200, f"the sound has {whole} s")
+        at = lambda: line.evaluate("element => Number(element.value)")  # noqa: E731
+        eventually(lambda: 1 <= at() < whole / 2, "the line stands still")
+        browser.state(page, "plays", "desktop-light")
+        box = line.bounding_box()
+        page.mouse.click(box["x"] + box["width"] * 0.75, box["y"] + box["height"] / 2)
+        there = at()
+        check(abs(there - 0.75 * whole) < 0.1 * whole, f"a tap at three quarters of {whole} goes to {there}")
+        eventually(lambda: at() > there, "it does not go on from there")
+        line.focus()
+        for _ in range(20):
+            page.keyboard.press("ArrowLeft")
+        back = at()
+        check(back < there - 10, f"twenty arrow keys go from {there} to {back}")
+        text = line.get_attribute("aria-valuetext")
+        check(text.endswith(f" of {round(whole)} seconds"), f"a screen reader hears {text}")
+        # At the end the focus goes to the button beside it.
+        page.keyboard.press("End")
+        line.wait_for(state="detached")
+        check(page.evaluate("document.activeElement.dataset.act") == "play", "the focus is lost")
+        card.get_by_role("button", name="Play").click()
+        line.wait_for()
+        card.get_by_role("button", name="Stop").click()
+        line.wait_for(state="detached")
+        # What is longer than a page holds, the program speaks.
+        long = ask(page, "Tell.", "uno dos tres")
+        long.get_by_role("button", name="Play").click()
+        spoken = rig.folder / "spoken"
+        eventually(lambda: spoken.read_text().splitlines()[-1].startswith("-v es -- uno"), "the program does not speak")
+        long.get_by_role("button", name="Play").wait_for()
+        check_console(page, "409 (Conflict)")
+
+
+# What Chromium itself measures: painting, and from each press to the next frame. Shorter than 16 ms it tells of none.
+TIMES = """
+  window.times = { ready: null, presses: {} };
+  const note = (list) => {
+    for (const { interactionId: id, duration } of list.getEntries()) {
+      if (id) times.presses[id] = Math.max(times.presses[id] ?? 0, duration);
+    }
+  };
+  window.observer = new PerformanceObserver(note);
+  observer.observe({ type: "event", durationThreshold: 16, buffered: true });
+  window.collect = () => note({ getEntries: () => observer.takeRecords() });
+  new MutationObserver((_, self) => {
+    if (times.ready || !document.querySelector(".pair")) return;
+    self.disconnect();
+    // Behind the frame that shows it.
+    requestAnimationFrame(() => setTimeout(() => { times.ready = performance.now(); }));
+  }).observe(document, { childList: true, subtree: true });
+"""
+
+
+def measures(browser, rig):
+    """How soon the page is there, and a button answers: within 1 s and 50 ms, and four times that where it is busy."""
+    server = rig.serve("measures", service=rig.gemini.address)
+    room = 4 if os.environ.get("CI") or os.getloadavg()[0] > os.cpu_count() / 2 else 1
+    painted, opened, presses, switches = [], [], [], []
+    for _ in range(3):
+        with browser.page("about:blank") as page:
+            page.add_init_script(TIMES)
+            page.goto(server.address)
+            opened.append(eventually(lambda: page.evaluate("times.ready"), "the page is not measured"))
+            painted.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+            choose(page, "from", "en")
+            ask(page, "Hello.", "<Hello.>")
+            for number, press in enumerate(PRESSES):
+                page.evaluate("times.presses = {}")
+                press(page).click()
+                page.evaluate(TWO_FRAMES)
+                page.evaluate("collect()")
+                took = page.evaluate("Math.max(0, ...Object.values(times.presses))")
+                (presses if number else switches).append(took)
+    presses.sort()
+    launch, button, slowest, switch = sorted(opened)[1], presses[len(presses) // 2], presses[-1], max(switches)
+    print(f"measures: first paint {sorted(painted)[1]:.0f} ms, ready {launch:.0f} ms; a press {button:.0f} ms, the "
+          f"slowest of {len(presses)} {slowest:.0f} ms; a swap of languages {switch:.0f} ms; times {room}, load "
+          f"{os.getloadavg()[0]:.1f}")
+    check(launch < 1000 * room, f"the page is there after {launch:.0f} ms")
+    check(button < 50 * room, f"a press is answered after {button:.0f} ms")
+    check(switch < 100 * room, f"the languages are swapped after {switch:.0f} ms")
+
+
+# The languages' own first.
+PRESSES = [
+    lambda page: page.get_by_role("button", name="Swap the languages"),
+    lambda page: page.get_by_role("button", name="Conversation"),
+    lambda page: page.locator(".came [data-act=keep]").last,
+    lambda page: page.locator(".came [data-act=pronounce]").last,
+    lambda page: page.locator("[data-act=sheet][data-side=to]"),
+    lambda page: page.locator("dialog [data-act=close]"),
+    lambda page: page.get_by_role("link", name="History"),
+    lambda page: page.get_by_role("link", name="Settings"),
+    lambda page: page.get_by_role("switch", name="Answer offline by itself"),
+    lambda page: page.get_by_role("link", name="New"),
+]
 
 
 LONGER = """(words) => Object.fromEntries(Object.entries(words).map(([name, text]) => [name, `${text} ${text}`]))"""
@@ -676,7 +981,7 @@ def installs(browser, rig):
         kept = eventually(lambda: page.evaluate("caches.open('translate').then((kept) => kept.keys())"
                                                 ".then((keys) => keys.map(({ url }) => url))"), "nothing is kept")
         served = {name for name in kept if "/api/" in name}
-        check(len(kept) == 24 and not served, f"the worker keeps {kept}")
+        check(len(kept) == 25 and not served, f"the worker keeps {kept}")
         ask(page, "Secret.", "<Secret.>")
         server.end()
         # As it is opened from the desktop: without the token, and with nobody there.
@@ -740,6 +1045,16 @@ def speech(folder):
     return whole
 
 
+# How high the wave has been, in pixels: it may have calmed down before a busy machine looks.
+HIGHEST = """() => {
+  window.highest = 0;
+  const wave = document.getElementById("wave");
+  new MutationObserver(() => {
+    for (const bar of wave.children) highest = Math.max(highest, bar.offsetHeight);
+  }).observe(wave, { subtree: true, attributes: true });
+}"""
+
+
 def listens(browser, rig):
     """What is said is recognized by PocketSphinx, and asked; the button's four states, the wave, two seconds of silence."""
     server = rig.serve("listens", service=rig.interpreter.address)
@@ -759,22 +1074,26 @@ def listens(browser, rig):
                 check((size["width"], size["height"]) == (88, 88), f"the button is {size}")
                 held = []
                 page.route("**/api/hear-end", lambda route: held.append(route))
+                seconds = []
+                page.on("request", lambda request: seconds.append(
+                    len(base64.b64decode(request.post_data_json["samples"])) / 32_000)
+                    if request.url.endswith("/api/hear") else None)
                 browser.state(page, "speech-idle", look)
                 if look != "desktop-light":
                     continue
+                page.evaluate(HIGHEST)
                 record.click()
                 page.locator("#record[data-state=recording]").wait_for()
                 page.locator("#wave").wait_for()
                 eventually(lambda: record.bounding_box()["width"] == 100, "the button does not grow")
-                heights = "Math.max(...[...document.querySelectorAll('#wave span')].map((bar) => bar.offsetHeight))"
-                eventually(lambda: page.evaluate(heights) > 15, "the wave stands still")
-                began = time.monotonic()
+                eventually(lambda: page.evaluate("highest") > 15, "the wave stands still")
                 page.screenshot(path=browser.pictures / f"speech-recording-{look}.png")
                 # It ends by itself: two seconds after the last word, and long before the sound does.
                 page.locator("#record[data-state=processing]").wait_for()
-                check(1 < time.monotonic() - began < 8, f"it ends after {time.monotonic() - began:.1f} s")
                 browser.state(page, "speech-processing", look)
                 eventually(lambda: held, "what was said is not asked for")
+                # By what was heard, and not by this machine's clock, which may be a busy one's.
+                check(2 < sum(seconds) < 8, f"it ends after {sum(seconds):.1f} s of sound")
                 held[0].continue_()
                 # Which words these are differs from time to time; it is rough.
                 page.locator(".asked .text").first.wait_for()
@@ -875,9 +1194,9 @@ def picture(browser, rig):
         ready(page)
         choose(page, "from", "en")
         page.get_by_role("button", name="Conversation").click()
+        page.locator(".toast [data-act=dismiss]").click()
         ask(page, "Where is the station?", "¿Dónde está la estación?")
         ask(page, "Todo recto, y luego a la izquierda.", "Straight ahead, and then left.")
-        page.locator(".toast [data-act=dismiss]").click()
         page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
         page.mouse.move(5, 400)
         page.evaluate(STILL_NOW)
@@ -885,8 +1204,8 @@ def picture(browser, rig):
 
 
 # Two halves, which run side by side.
-FLOWS = ((asks, talks, waits, restarts, guards, keys, sheet, remembers, chooses, picture),
-         (speaks, welcomes, installs, hands_over, listens, looks))
+FLOWS = ((asks, talks, waits, restarts, guards, keys, sheet, remembers, chooses, swipes, scrubs, picture),
+         (speaks, welcomes, installs, hands_over, listens, looks, expects, measures))
 
 
 def run(flows, programs, pictures):

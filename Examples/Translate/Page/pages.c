@@ -32,6 +32,9 @@ static const unsigned char translate_css[] = {
 static const unsigned char translate_js[] = {
 #embed "site/translate.js"
 };
+static const unsigned char gestures_js[] = {
+#embed "site/gestures.js"
+};
 static const unsigned char history_js[] = {
 #embed "site/history.js"
 };
@@ -97,6 +100,7 @@ static const struct translate_page_file files[] = {
     {"worker.js", MODULE, worker_js, sizeof worker_js},
     {"translate.css", CSS, translate_css, sizeof translate_css},
     {"translate.js", MODULE, translate_js, sizeof translate_js},
+    {"gestures.js", MODULE, gestures_js, sizeof gestures_js},
     {"history.js", MODULE, history_js, sizeof history_js},
     {"icons.js", MODULE, icons_js, sizeof icons_js},
     {"languages.js", MODULE, languages_js, sizeof languages_js},

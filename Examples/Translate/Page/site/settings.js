@@ -38,7 +38,7 @@ export function screen(now, storedVoices) {
           t("clearHistory")),
         h("button", { type: "button", "data-act": "forget" }, t("forget"))),
       h("p", { class: "quiet" }, t("forgetText"))),
-    section("about", h("p", {}, t("aboutText")),
+    section("about", h("p", {}, t("aboutText")), h("p", {}, t("version", now.version)),
       h("div", { class: "row" }, h("a", { class: "button", href: "#/welcome" }, t("introduction")))),
   ];
 }

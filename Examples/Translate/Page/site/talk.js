@@ -42,7 +42,10 @@ const button = (act, id, name, sign, more = {}) => h("button", {
 function card(entry, now, state, playing) {
   const { id } = entry;
   const source = entry.found ?? entry.from;
+  const isFresh = state.fresh.has(id) && entry.state === "done";
   return h("li", { class: "entry", "data-key": id },
+    // Seen while a finger moves the turn away.
+    h("span", { class: "behind", "aria-hidden": "true" }, icon("trash"), icon("trash")),
     h("div", { class: "part card asked" },
       h("p", { class: "row quiet" },
         h("span", {}, entry.from === "auto" && entry.found
@@ -53,8 +56,9 @@ function card(entry, now, state, playing) {
         entry.text),
       h("div", { class: "row" },
         button("edit", id, t("edit"), "edit"), button("remove", id, t("remove"), "trash"))),
-    h("div", { class: "part card came" },
-      h("p", { class: "row" }, h("span", { class: "quiet" }, nameOf(entry.to)), tags(entry)),
+    h("div", { class: isFresh ? "part card came fresh" : "part card came" },
+      h("p", { class: "row" }, h("span", { class: "quiet" }, nameOf(entry.to)),
+        isFresh && h("span", { class: "success" }, icon("check")), tags(entry)),
       entry.state === "done" ? done(entry, now, state, playing)
         : entry.state === "failed" ? failed(entry) : waiting(entry, now)));
 }
@@ -76,8 +80,7 @@ function done(entry, now, { pronunciations, refusals }, playing) {
   const said = pronunciations[id];
   return [
     h("p", { class: "value text big", dir: "auto", lang: to }, translation),
-    isPlaying && h("progress", { class: "bar", max: 1, value: playing.done,
-      "aria-label": t("playing") }),
+    isPlaying && position(playing),
     refusals[id] && h("p", { class: "notice" }, t("notPlayed"), " ", refusals[id]),
     said !== undefined && h("p", { class: "value ipa", id: `ipa-${id}` },
       said ? `[${said}]` : t("noPronunciation")),
@@ -94,6 +97,31 @@ function done(entry, now, { pronunciations, refusals }, playing) {
         h("button", { type: "button", class: "end", "data-act": "copyText", "data-text": text,
           "aria-label": t("copyThis", text) }, icon("copy")))))) : null,
   ];
+}
+
+/** A line with the place that is spoken: of the program's sound one to be moved along. */
+function position({ done: share, seconds, at }) {
+  if (seconds === undefined) {
+    return [
+      h("progress", { class: "bar", max: 1, value: share, "aria-label": t("playing") }),
+      share !== undefined && h("p", { class: "quiet small" }, t("spokenByBrowser")),
+    ];
+  }
+  // A second by each arrow key, and of what is short a twentieth.
+  return h("input", { type: "range", class: "position", id: "position", min: 0, max: seconds,
+    step: Math.min(1, seconds / 20), value: at, "aria-label": t("position"),
+    "aria-valuetext": placeOf(at, seconds) });
+}
+
+const placeOf = (at, seconds) => t("positionOf", number(Math.round(at)), number(Math.round(seconds)));
+
+/** Brings the line up to what is played now. */
+export function follow(playing) {
+  const line = document.getElementById("position");
+  if (!line || playing?.at === undefined) return;
+  line.value = playing.at;
+  const text = placeOf(playing.at, playing.seconds);
+  if (line.ariaValueText !== text) line.ariaValueText = text;
 }
 
 // What there is instead of a translation.
@@ -118,9 +146,11 @@ function failed(entry) {
 }
 
 /** For whoever helps: nothing of what was asked, and no key. */
-export function report({ id, problem: name, detail, from, to, askedAt }, { settings, waits, lines }) {
+export function report({ id, problem: name, detail, from, to, askedAt }, now) {
+  const { settings, waits, lines, version } = now;
   const line = lines.find((item) => item.service === waits[id]);
   return [
+    `version: ${version}`,
     `problem: ${name ?? line?.state}`, detail && `detail: ${detail}`,
     line?.reason && `detail: ${line.reason}`, `languages: ${from} ${to}`,
     `service: ${waits[id] ?? settings.service}`, `model: ${settings.model}`,
@@ -135,10 +165,12 @@ function waiting(entry, now) {
   const line = now.lines.find((item) => item.service === service) ?? { state: "asking" };
   const text = now.parts[id];
   if (line.state === "asking") {
+    const { since, until } = now.expected[id] ?? {};
     return [
-      text && h("p", { class: "value text big", dir: "auto", lang: to }, text),
+      text ? h("p", { class: "value text big", dir: "auto", lang: to }, text) : skeleton(entry.text),
       h("p", { class: "row quiet" }, h("span", { class: "dots", "aria-hidden": "true" },
         h("span", {}), h("span", {}), h("span", {})), t("translating")),
+      until - since > 2000 && h("p", { class: "quiet number" }, countdown({ until, state: "asking" })),
     ];
   }
   const canOffline = now.offline.some(([source, target]) =>
@@ -160,6 +192,10 @@ function waiting(entry, now) {
         button("details", id, t("report"), "copy")],
       button("remove", id, t("cancel"), null, { class: "danger" })));
 }
+
+/** Where the answer will stand: about as many lines as the question has. */
+const skeleton = (text) => h("div", { class: "skeleton", "aria-hidden": "true" },
+  Array.from({ length: Math.min(4, Math.ceil(text.length / 60)) }, () => h("span", {})));
 
 const countdown = ({ until, state }) => h("span", {
   "data-until": until, "data-words": `until.${state}`, "data-late": `late.${state}`,

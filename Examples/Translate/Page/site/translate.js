@@ -1,6 +1,7 @@
 // The page of `translate serve`: asks the program, shows its answers, and follows what changes.
 
 import { announce, confirmed, h, morph, Program, Refusal } from "/kit.js";
+import * as gestures from "/gestures.js";
 import { icon } from "/icons.js";
 import * as history from "/history.js";
 import * as languages from "/languages.js";
@@ -21,6 +22,8 @@ const state = {
   // The languages of the next question, and what was known of whose turn it is when they were chosen.
   pair: null, turn: null, turns: sessionStorage.getItem("turns") === "on",
   pronunciations: {}, asked: new Set(), refusals: {},
+  // What was answered while somebody looked.
+  fresh: new Set(),
   history: null, search: "", favorites: null,
   // The conversation that `now` is about, and the step of the introduction.
   shown: null, step: 0, microphone: "",
@@ -62,11 +65,22 @@ function choosePair(now, turn) {
   const { talk: row, settings } = now;
   const kept = JSON.parse(sessionStorage.getItem("pair") ?? "null");
   if (row) {
-    state.pair = row.isFarsTurn ? { from: row.far, to: row.near } : { from: row.near, to: row.far };
+    changePair(row.isFarsTurn ? { from: row.far, to: row.near } : { from: row.near, to: row.far });
   } else {
-    state.pair = kept ?? { from: settings.from, to: settings.to };
+    changePair(kept ?? { from: settings.from, to: settings.to });
   }
   state.turn = turn;
+}
+
+/** That the sides change is seen for a moment. */
+function changePair(pair) {
+  const old = state.pair;
+  state.pair = pair;
+  if (!old || pair.from !== old.to || pair.to !== old.from) return;
+  main.classList.remove("swapped");
+  // Looked at in between, so that it begins again where it still runs.
+  main.getBoundingClientRect();
+  main.classList.add("swapped");
 }
 
 /** Says what came, to whoever does not look, and speaks what was asked here. */
@@ -79,6 +93,7 @@ function tell(old, now) {
     const isAsked = state.asked.delete(entry.id);
     if (!isAsked && !waited.has(entry.id)) continue;
     const isDone = entry.state === "done";
+    if (isDone) state.fresh.add(entry.id);
     announce(isDone ? `${nameOf(entry.to)}: ${entry.translation}` : talk.problem(entry));
     // Once it is shown.
     if (isDone && isAsked && now.settings.speak === "on") setTimeout(() => acts.play(entry));
@@ -193,6 +208,7 @@ function content() {
 }
 
 function show() {
+  if (gestures.isHeld()) return;
   morph(part("top"), header());
   const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
   morph(main, content());
@@ -207,6 +223,14 @@ function show() {
   }
   // What comes is followed, unless somebody reads further up.
   if (place().view === "talk" && isAtEnd) scrollTo(0, document.documentElement.scrollHeight);
+}
+
+/** Whoever moved along the line of what was spoken finds the focus on the button beside it. */
+function showSpeech() {
+  const { activeElement: line } = document;
+  const card = line?.id === "position" ? line.closest(".entry") : null;
+  show();
+  if (card && !line.isConnected) card.querySelector("[data-act=play]")?.focus();
 }
 
 /** Once for each language of the words, so that no text that is typed is lost. */
@@ -235,11 +259,13 @@ function compose() {
   part("wave").hidden = state.recording !== "recording";
 }
 
+/** What takes the last action back, beside the words that it was done. */
+const undoing = () => h("button", { type: "button", "data-act": "undo" }, t("undo"));
+
 /** Says something for a while, with a way back where there is one. */
-function toast(text, hasUndo = false) {
+function toast(text, way = null) {
   announce(text);
-  const item = h("div", { class: "toast row" }, h("p", {}, text),
-    hasUndo && h("button", { type: "button", "data-act": "undo" }, t("undo")),
+  const item = h("div", { class: "toast row" }, h("p", {}, text), way,
     h("button", { type: "button", "data-act": "dismiss", "aria-label": t("dismiss") }, icon("close")));
   dismiss();
   part("toasts").replaceChildren(item);
@@ -290,7 +316,7 @@ const acts = {
       sessionStorage.removeItem("draft");
     }
     if (location.hash !== asked) return refresh();
-    state.pair = { from, to };
+    changePair({ from, to });
     if (place().talk !== conversation) location.hash = `#/talk/${conversation}`;
     compose();
     await refresh();
@@ -369,7 +395,7 @@ const acts = {
     delete state.refusals[id];
     const { settings } = state.now;
     try {
-      await voice.toggle(entryOf(id), Number(settings.rate), program, show);
+      await voice.toggle(entryOf(id), Number(settings.rate), program, showSpeech);
     } catch (error) {
       state.refusals[id] = refusal(error);
       announce(state.refusals[id]);
@@ -389,21 +415,21 @@ const acts = {
       await acts.letGo({ source: found ?? from, target: to, text });
     } else {
       await program.post("keep", { id });
-      toast(t("kept"), true);
+      toast(t("kept"), undoing());
     }
   },
   async letGo({ source, target, text }) {
     await program.post("let-go", { source, target, text });
-    toast(t("letGo"), true);
+    toast(t("letGo"), undoing());
   },
   async clear() {
     if (!await confirmed(t("clearQuestion"), t("clearHistory"), t("keepIt"))) return;
     await program.post("clear", {});
-    toast(t("cleared"), true);
+    toast(t("cleared"), undoing());
   },
   async remove({ id }) {
     await program.post("remove", { id });
-    toast(t("removed"), true);
+    toast(t("removed"), undoing());
   },
   async again({ id }) { await program.post("again", { id }); },
   async offline({ id }) { await program.post("offline", { id }); },
@@ -421,17 +447,17 @@ const acts = {
     await program.post("choose", { name, value });
     // That is for the next conversation to begin with.
     if (name === "from" || name === "to") sessionStorage.removeItem("pair");
-    toast(t("saved"), true);
+    toast(t("saved"), undoing());
   },
   async service() {
     const field = (name) => part(`set-${name}`).value.trim();
     await program.post("choose", { name: "service", value: field("service"), model: field("model") });
-    toast(t("saved"), true);
+    toast(t("saved"), undoing());
   },
   async standardService() {
     const { service, model } = state.now.standard;
     await program.post("choose", { name: "service", value: service, model });
-    toast(t("saved"), true);
+    toast(t("saved"), undoing());
   },
   step({ number: wanted }) {
     state.step = Number(wanted);
@@ -458,6 +484,10 @@ const acts = {
     toast(t("forgotten"));
   },
   dismiss,
+  open({ id }) {
+    dismiss();
+    location.hash = `#/talk/${id}`;
+  },
   sheet({ side, target }) { languages.open(side, target, state, program); },
   close(data, button) { button.closest("dialog").close(); },
   async star({ code, value }) { await program.post("star", { name: code, value }); },
@@ -512,7 +542,7 @@ function failSpeech(error) {
 }
 
 function setPair(pair) {
-  state.pair = pair;
+  changePair(pair);
   sessionStorage.setItem("pair", JSON.stringify(pair));
   announce(t("pairIs", nameOf(pair.from), nameOf(pair.to)));
   show();
@@ -523,10 +553,7 @@ async function act(button) {
   // Not `disabled`, which would lose the focus.
   button.ariaDisabled = "true";
   try {
-    await acts[button.dataset.act](button.dataset, button);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    toast(refusal(error));
+    await perform(button.dataset.act, button.dataset, button);
   } finally {
     button.ariaDisabled = null;
   }
@@ -534,9 +561,50 @@ async function act(button) {
   refresh();
 }
 
+/** Whether it went well. If not, that is said. */
+async function perform(name, data, button) {
+  try {
+    await acts[name](data, button);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    toast(refusal(error));
+    return false;
+  }
+}
+
 document.addEventListener("click", ({ target }) => {
   const button = target.closest("[data-act]");
   if (button) act(button);
+});
+
+gestures.watch({
+  async swiped(id) {
+    const isGone = await perform("remove", { id });
+    refresh();
+    return isGone;
+  },
+  canPull: () => Boolean(state.now && place().talk),
+  pulling(isEnough, share) {
+    // In whose place this is.
+    if (isEnough !== null) dismiss();
+    part("pull").hidden = isEnough === null;
+    part("pull").textContent = isEnough === null ? "" : t(isEnough ? "pull.enough" : "pull.more");
+    part("pull").classList.toggle("enough", isEnough === true);
+    part("pull").style.setProperty("--share", share ?? 0);
+  },
+  pulled() {
+    const { talk: left } = place();
+    location.hash = "#/";
+    toast(t("fresh"),
+      h("button", { type: "button", "data-act": "open", "data-id": left }, t("goBack")));
+  },
+  swapped: () => perform("swap", {}),
+  released: show,
+});
+
+main.addEventListener("animationend", ({ animationName }) => {
+  if (animationName === "change-sides") main.classList.remove("swapped");
 });
 
 // For a moment, or by the menu key: the favorites alone.
@@ -546,6 +614,9 @@ document.addEventListener("input", ({ target }) => {
   if (target.id === "text") {
     sessionStorage.setItem("draft", target.value);
     compose();
+  } else if (target.id === "position") {
+    voice.seek(Number(target.value));
+    talk.follow(voice.playing());
   } else if (target.id === "history-search") {
     state.search = target.value;
     refresh();
@@ -594,6 +665,7 @@ addEventListener("hashchange", async () => {
   }
   Object.assign(state, { history: null, favorites: null, search: "" });
   if (view === "talk" && state.now?.talk?.id !== id) state.turn = null;
+  state.fresh.clear();
   show();
   await refresh();
   if (view !== "talk") main.focus({ preventScroll: true });
@@ -601,6 +673,7 @@ addEventListener("hashchange", async () => {
 });
 
 setInterval(talk.tick, 1000);
+setInterval(() => talk.follow(voice.playing()), 100);
 settings.dress(JSON.parse(localStorage.getItem("look") ?? "{}"));
 await load("auto");
 build();

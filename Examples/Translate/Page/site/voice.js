@@ -1,9 +1,14 @@
-// Speech out: by the browser where it has a voice for the language, or by the program's espeak-ng.
+// Speech out. The browser speaks where it has a voice for the language. Otherwise the program's
+// espeak-ng makes a sound, which this page plays and can go to any place in. A sound that is too long
+// to be held here, the program plays by itself.
 
 let current = null;
 
-/** What is spoken now: a question's id, and how far, from 0 to 1, where that is known. */
-export const playing = () => current && { id: current.id, done: current.done };
+/** What is spoken now, by a question's id. Of the browser's speech how far, from 0 to 1; of a sound
+ * how many seconds it has, and at which it is. */
+export const playing = () => current && {
+  id: current.id, done: current.done, seconds: current.sound?.seconds, at: current.sound?.at,
+};
 
 /** The browser's for a language. */
 export const voicesFor = (code) => (globalThis.speechSynthesis?.getVoices() ?? [])
@@ -28,38 +33,88 @@ export async function toggle(entry, rate, program, changed) {
   await stop(program);
   if (wasIt) return;
   const voice = voiceFor(entry.to);
-  current = { id: entry.id, done: voice ? 0 : undefined };
+  const mine = { id: entry.id, done: voice ? 0 : undefined };
+  current = mine;
+  const ended = () => {
+    if (current !== mine) return;
+    current = null;
+    changed();
+  };
   changed();
-  if (!voice) {
-    try {
-      await program.post("speak", { id: entry.id });
-    } finally {
-      if (current?.id === entry.id) current = null;
-      changed();
-    }
-    return;
+  if (voice) return speak(mine, entry.translation, voice, rate, changed, ended);
+  try {
+    await play(mine, program, changed, ended);
+  } catch (error) {
+    ended();
+    throw error;
   }
-  const utterance = new SpeechSynthesisUtterance(entry.translation);
+}
+
+function speak(mine, text, voice, rate, changed, ended) {
+  const utterance = new SpeechSynthesisUtterance(text);
   Object.assign(utterance, { voice, lang: voice.lang, rate });
   utterance.addEventListener("boundary", ({ charIndex }) => {
-    if (current?.id !== entry.id) return;
-    current.done = charIndex / Math.max(1, entry.translation.length);
+    if (current !== mine) return;
+    mine.done = charIndex / Math.max(1, text.length);
     changed();
   });
-  for (const end of ["end", "error"]) {
-    utterance.addEventListener(end, () => {
-      if (current?.id !== entry.id) return;
-      current = null;
-      changed();
-    });
-  }
+  for (const end of ["end", "error"]) utterance.addEventListener(end, ended);
   speechSynthesis.speak(utterance);
 }
 
+async function play(mine, program, changed, ended) {
+  let file;
+  try {
+    file = await program.blob("speech", { id: mine.id });
+  } catch (error) {
+    if (error.code !== "long") throw error;
+    if (current !== mine) return;
+    mine.isPrograms = true;
+    await program.post("speak", { id: mine.id });
+    return ended();
+  }
+  // Made when it is wanted: before anybody pressed anything, a browser lets none begin.
+  context ??= new AudioContext();
+  const buffer = await context.decodeAudioData(await file.arrayBuffer());
+  if (current !== mine) return;
+  mine.sound = new Sound(buffer, ended);
+  changed();
+}
+
+let context = null;
+
+class Sound {
+  constructor(buffer, ended) {
+    Object.assign(this, { buffer, ended, seconds: buffer.duration });
+    this.play(0);
+  }
+
+  get at() { return Math.min(this.seconds, context.currentTime - this.begun); }
+
+  play(at) {
+    this.stop();
+    this.node = new AudioBufferSourceNode(context, { buffer: this.buffer });
+    this.node.connect(context.destination);
+    this.node.onended = this.ended;
+    this.node.start(0, at);
+    this.begun = context.currentTime - at;
+  }
+
+  stop() {
+    if (!this.node) return;
+    this.node.onended = null;
+    this.node.stop();
+  }
+}
+
+/** Goes to a place in the sound that is played. */
+export const seek = (seconds) => current?.sound?.play(seconds);
+
 export async function stop(program) {
   if (!current) return;
-  const { done } = current;
+  const { sound, done, isPrograms } = current;
   current = null;
-  if (done === undefined) await program.post("hush", {});
-  else speechSynthesis.cancel();
+  sound?.stop();
+  if (done !== undefined) speechSynthesis.cancel();
+  if (isPrograms) await program.post("hush", {});
 }
