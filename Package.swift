@@ -76,7 +76,7 @@ let package = Package(
     .target(name: "TernCore", dependencies: ["CZlib"], swiftSettings: hot),
     .target(name: "CTernSQLite"),
     .target(name: "CTernAPI", exclude: ["admin.json", "openapi.json"]),
-    .target(name: "CTernPages", exclude: ["kit", "inspect"]),
+    .target(name: "CTernPages", exclude: ["dashboard", "inspect", "kit"]),
     .target(
       name: "TernDatabase",
       dependencies: [
@@ -111,6 +111,8 @@ let package = Package(
       name: "TernServer",
       dependencies: [
         "TernCore", "TernDatabase", .target(name: "CTernAPI", condition: server),
+        .target(name: "CTernPages", condition: server),
+        .target(name: "TernPages", condition: server),
         .target(name: "CCrypto", condition: .when(platforms: [.linux])),
         .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
         .product(name: "GRDB", package: "GRDB.swift", condition: server),

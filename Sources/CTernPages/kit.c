@@ -8,6 +8,9 @@ static const unsigned char styles[] = {
 static const unsigned char module[] = {
 #embed "kit/kit.js"
 };
+static const unsigned char parts[] = {
+#embed "kit/parts.js"
+};
 static const unsigned char icon[] = {
 #embed "kit/icon.svg"
 };
@@ -15,6 +18,7 @@ static const unsigned char icon[] = {
 static const struct tern_page_file files[] = {
     {"kit.css", "text/css; charset=utf-8", styles, sizeof styles},
     {"kit.js", "text/javascript; charset=utf-8", module, sizeof module},
+    {"parts.js", "text/javascript; charset=utf-8", parts, sizeof parts},
     {"icon.svg", "image/svg+xml", icon, sizeof icon},
 };
 

@@ -23,7 +23,7 @@ struct PageResponder: HTTPResponder {
     } catch let refusal as PageGuard.Refusal {
       response = PageAnswer(refusal.status, "refused", refusal.message).response
     }
-    response.headers.append(contentsOf: Self.headers)
+    response.headers.append(contentsOf: PageFiles.headers)
     return response
   }
 
@@ -36,10 +36,7 @@ struct PageResponder: HTTPResponder {
       return PageAnswer(.methodNotAllowed, "method", "this page takes GET and POST").response
     }
     let path = request.uri.path
-    if let file = files.files[path], request.method == .get {
-      return Response(
-        status: .ok, headers: [.contentType: file.type], body: .init(byteBuffer: file.bytes))
-    }
+    if request.method == .get, let file = files.response(to: path) { return file }
     guard path.hasPrefix("/api/") else { return PageAnswer.unknown.response }
     try guarding.checkReader(request.head)
     if path == "/api/events" { return events(request) }
@@ -98,20 +95,5 @@ struct PageResponder: HTTPResponder {
     }
     return Response(status: .ok, headers: [.contentType: "text/event-stream"], body: body)
   }
-
-  /// Nothing but the page's own files runs in it, no other site embeds or reads it, and nothing of
-  /// it is kept. A `blob:` picture is one that the page was given, or has made.
-  private static let headers: HTTPFields = [
-    HTTPField.Name("Content-Security-Policy")!: """
-    default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
-    connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; \
-    form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'
-    """,
-    HTTPField.Name("Cross-Origin-Opener-Policy")!: "same-origin",
-    HTTPField.Name("Cross-Origin-Resource-Policy")!: "same-origin",
-    HTTPField.Name("Referrer-Policy")!: "no-referrer",
-    HTTPField.Name("X-Frame-Options")!: "DENY",
-    .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
-  ]
 }
 #endif

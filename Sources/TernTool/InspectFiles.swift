@@ -1,16 +1,14 @@
 #if Server
 import CTernPages
 import TernPages
+import TernServer
 
 extension PageFiles {
   /// Of the page of `tern inspect --serve`, with the kit's.
   static var inspect: PageFiles {
     var files = PageFiles()
-    for source in [tern_kit_file, tern_inspect_file] {
-      files.add(embedded: { index in
-        source(index).map { ($0.pointee.name, $0.pointee.type, $0.pointee.bytes, $0.pointee.count) }
-      })
-    }
+    files.add(tern_kit_file)
+    files.add(tern_inspect_file)
     return files
   }
 }

@@ -51,6 +51,12 @@ struct ServeCommand: AsyncParsableCommand {
       discussion: "Only its owner may read it. 'tern operator create' makes tokens and lines."))
   var operatorTokens: String?
 
+  @Flag(
+    help: ArgumentHelp(
+      "Serve a page there, at /dashboard/, on which operators look at the spaces.",
+      discussion: "It asks for an operator's token and changes nothing."))
+  var dashboard = false
+
   @Flag(help: "Speak TLS on the admin address too, with the same certificate.")
   var adminTLS = false
 
@@ -144,6 +150,10 @@ struct ServeCommand: AsyncParsableCommand {
     guard operatorTokens == nil || adminPort != nil else {
       throw ValidationError("--operator-tokens is for the listener that --admin-port opens")
     }
+    guard operatorTokens != nil || !dashboard else {
+      throw ValidationError(
+        "--dashboard is for operators: give it --operator-tokens, and see 'tern operator create'")
+    }
   }
 
   func run() async throws {
@@ -197,10 +207,11 @@ struct ServeCommand: AsyncParsableCommand {
     server.streamDrainTime = .seconds(streamDrainTime)
     if let adminPort {
       var admin = AdminListener(host: adminHost, port: adminPort)
-      (admin.operators, admin.usesTLS) = (operators, adminTLS)
+      (admin.operators, admin.usesTLS, admin.servesDashboard) = (operators, adminTLS, dashboard)
       let scheme = adminTLS ? "https" : "http"
-      admin.onListening = { [adminHost] port in
+      admin.onListening = { [adminHost, dashboard] port in
         Self.tell("metrics on \(scheme)", adminHost, port)
+        if dashboard { Self.tell("dashboard on \(scheme)", adminHost, port, "/dashboard/") }
       }
       server.admin = admin
     }
@@ -229,9 +240,9 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  private static func tell(_ what: String, _ host: String, _ port: Int) {
+  private static func tell(_ what: String, _ host: String, _ port: Int, _ path: String = "") {
     let name = host.contains(":") ? "[\(host)]" : host
-    print("tern: \(what)://\(name):\(port)")
+    print("tern: \(what)://\(name):\(port)\(path)")
     // Whoever started this waits for the line, and a pipe would keep it in a buffer.
     fflush(nil)
   }

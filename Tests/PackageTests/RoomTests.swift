@@ -17,7 +17,8 @@ struct RoomTests {
       "SeededRandom", "Tern", "TernCore", "TernDatabase", "TernJobs", "TernNetwork", "GRDB",
     ] + system,
     "TernTelemetry": ["TernCore", "TernJobs", "Logging", "Metrics", "Synchronization"],
-    "TernServer": ["TernCore", "TernDatabase", "GRDB"] + hummingbird + system,
+    "TernServer": ["CTernPages", "TernCore", "TernDatabase", "TernPages", "GRDB"] + hummingbird
+      + system,
     "TernServerTesting": ["TernCore", "TernServer", "TernTesting"] + system,
     // The command stands above all rooms.
     "TernTool": [

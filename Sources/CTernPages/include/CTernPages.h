@@ -20,4 +20,7 @@ const struct tern_page_file *tern_kit_file(size_t index);
 /// The page of `tern inspect --serve`, beside the kit.
 const struct tern_page_file *tern_inspect_file(size_t index);
 
+/// The dashboard of `tern serve`, with what it takes of the kit.
+const struct tern_page_file *tern_dashboard_file(size_t index);
+
 #endif

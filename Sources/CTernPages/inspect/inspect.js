@@ -1,6 +1,7 @@
 // The page of `tern inspect --serve`: asks the program, shows its answers, and follows the file.
 
 import { announce, confirmed, h, morph, Program, Refusal, tick } from "/kit.js";
+import { notice } from "/parts.js";
 import * as screens from "/screens.js";
 
 const program = new Program();
@@ -101,7 +102,7 @@ function growth() {
 
 function content({ view, asked }) {
   const { file, failure } = state;
-  const top = failure ? [screens.notice(failure.message, advice[failure.code]
+  const top = failure ? [notice(failure.message, advice[failure.code]
     ?? (failure.passes ? "The page tries again by itself." : null))] : [];
   if (failure && file && failure.code !== "refused") {
     top.push(h("p", { class: "quiet", "data-key": "old" }, "Below is what was read last."));

@@ -15,6 +15,9 @@ public struct AdminListener: Sendable {
   public var port: Int
   /// Who may change spaces and tokens; `nil` where nobody may, and `/v1/admin` is not there.
   public var operators: OperatorTokens?
+  /// Whether there is a page at `/dashboard/` that shows a browser what ``operators`` can read of
+  /// spaces and their devices. It changes nothing, and without operators it shows nothing.
+  public var servesDashboard = false
   /// Whether it speaks TLS, with the certificate of the server. Otherwise it speaks plain HTTP:
   /// then only this machine's own address is right for operators, or a network that nobody else
   /// reads.

@@ -12,9 +12,14 @@ struct AdminResponder: HTTPResponder {
   let metrics: @Sendable () -> String
   /// `nil` where nobody is an operator.
   let api: AdminAPI?
+  /// `nil` where none is served.
+  let dashboard: AdminDashboard?
 
   func respond(to request: Request, context: Context) async throws -> Response {
     if let api, AdminAPI.holds(request.uri.path) { return try await api.respond(to: request) }
+    if let dashboard, AdminDashboard.holds(request.uri.path) {
+      return dashboard.respond(to: request)
+    }
     guard ["/health", "/ready", "/metrics"].contains(request.uri.path) else {
       return answer(.notFound, "there is /health, /ready and /metrics")
     }

@@ -156,7 +156,8 @@ public struct TernServerApplication: Service {
       received: received, sent: sent)
     let responder = AdminResponder(
       isReady: { ready.isReady }, metrics: { report.text },
-      api: admin.operators.map { api(for: $0, maintenance) })
+      api: admin.operators.map { api(for: $0, maintenance) },
+      dashboard: admin.servesDashboard ? AdminDashboard() : nil)
     let tls = admin.usesTLS ? certificate?.configuration : nil
     let watchers = Listening(
       base: try admin.application(responder, tls, logger) { [RefusedBody()] }, host: admin.host,

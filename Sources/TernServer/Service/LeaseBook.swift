@@ -84,6 +84,13 @@ final class LeaseBook: Sendable {
     waiting.withLock { $0.spaces[space] ?? [:] }
   }
 
+  /// Leases as they moved on since they were written down. One that is not written down any more
+  /// was dropped, whatever was noted.
+  func newest(of written: [ReplicaID: Lease], in space: SpaceName) -> [ReplicaID: Lease] {
+    let noted = waiting(in: space)
+    return Dictionary(uniqueKeysWithValues: written.map { ($0, noted[$0] ?? $1) })
+  }
+
   /// Forgets what was written down, but for what moved on meanwhile.
   func remove(_ written: [ReplicaID: Lease], in space: SpaceName) {
     waiting.withLock { waiting in

@@ -19,7 +19,8 @@ public struct SpaceReader: Hashable, Sendable {
   public var replica: ReplicaID
   /// Who claimed it.
   public var member: MemberName?
-  /// As it is written down: a server may have noted up to a day's newer one.
+  /// The newest that this service has noted, or what is written down, which is up to a day older
+  /// than what another server has noted.
   public var lease: Lease
 }
 
@@ -31,7 +32,7 @@ extension SpaceOperator {
     try access.look(at: space) { space in
       try space.ensureIsThere()
       let rows = space.rows
-      let leases = try rows.leases()
+      let leases = service.leases.newest(of: try rows.leases(), in: space.name)
       let records = try rows.authorRecords(of: Set(leases.keys))
       let complete = try rows.snapshots().filter(\.isComplete)
       let readers = leases.map { replica, lease in

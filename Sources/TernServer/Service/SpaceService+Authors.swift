@@ -35,11 +35,11 @@ extension SpaceService {
     for (replica, sequence) in heads.sequences {
       authors[replica, default: SpaceAuthor()].sequence = sequence
     }
-    let leases = try access.look(at: space) {
+    let newest = try access.look(at: space) {
       try $0.ensureIsThere()
-      return try $0.rows.leases()
+      return leases.newest(of: try $0.rows.leases(), in: space)
     }
-    for (replica, lease) in leases {
+    for (replica, lease) in newest {
       authors[replica, default: SpaceAuthor()].lease = lease.position
     }
     return authors

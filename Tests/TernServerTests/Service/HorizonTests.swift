@@ -54,8 +54,14 @@ struct HorizonTests {
     // Noted, and not written down.
     _ = try service.pull(from: .home, after: first, excluding: bob)
     let other = SpaceService(store: service.store, clock: service.clock)
+    let now = test.clock.date
+    #expect(try service.asOperator.horizon(of: .home).readers.first?.lease.renewed == now)
+    let written = try other.asOperator.horizon(of: .home).readers.first
+    #expect(written?.replica == bob && written?.lease.renewed == now.addingTimeInterval(-2))
     #expect(try other.asOperator.dropLease(of: bob, in: .home))
     #expect(try !other.asOperator.dropLease(of: bob, in: .home))
+    #expect(try service.asOperator.horizon(of: .home).readers.map(\.replica) == [Author(1).replica])
+    #expect(try service.authors(of: .home)[bob]?.lease == nil)
     try maintain(service)
     #expect(try service.asOperator.horizon(of: .home).trimmed == 3)
     #expect(try service.asOperator.horizon(of: .home).readers.map(\.replica) == [Author(1).replica])

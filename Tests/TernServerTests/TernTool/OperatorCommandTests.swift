@@ -148,5 +148,23 @@ struct OperatorCommandTests {
     process.terminate()
     #expect(process.wait() == 0)
   }
+
+  @Test func `the dashboard is there for operators where it is asked for`() async throws {
+    let serve = ["serve", "--port", "0", "--admin-port", "0"] + data
+    let refused = try TernProcess.run(serve + ["--dashboard"])
+    #expect(refused.code != 0 && refused.errors.contains("--operator-tokens"))
+    let operators = ["--operator-tokens", try write(try make("anna").line)]
+    for options in [[], ["--dashboard"]] {
+      let process = try TernProcess(serve + operators + options)
+      let lines = (0..<2 + options.count).map { _ in process.line() }
+      let metrics = try #require(
+        lines.compactMap { $0.split(separator: "metrics on ").last }.first { $0.hasPrefix("http") })
+      let address = "\(metrics)/dashboard/"
+      #expect(lines.contains("tern: dashboard on \(address)") == !options.isEmpty, "\(lines)")
+      #expect(try await get(address, "none").status == (options.isEmpty ? 404 : 200))
+      process.terminate()
+      #expect(process.wait() == 0)
+    }
+  }
 }
 #endif
