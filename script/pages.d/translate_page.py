@@ -218,6 +218,15 @@ def talks(browser, rig):
         eventually(lambda: sides.all_inner_texts() == ["Spanish", "English"], "they are not swapped")
         eventually(lambda: {"change-sides", "turn-over"} <= set(page.evaluate("begun")), "the sides are not highlighted")
         eventually(lambda: page.locator(".swapped").count() == 0, "the highlight stays")
+        # What is pressed gives way, and springs back.
+        swap = page.get_by_role("button", name="Swap the languages")
+        scale = "element => getComputedStyle(element).scale"
+        page.mouse.move(*middle(swap))
+        page.mouse.down()
+        eventually(lambda: swap.evaluate(scale) == "0.95", "a pressed button does not give way")
+        page.mouse.move(5, 400)
+        page.mouse.up()
+        eventually(lambda: swap.evaluate(scale) in ("none", "1"), "it does not spring back")
         browser.state(page, "talk", "phone-light")
         talk = page.url.rsplit("/", 1)[1]
         check(rig.query("talks", "SELECT near, far, isFarsTurn FROM conversation") == [("en", "es", 0)],
@@ -406,7 +415,7 @@ def sheet(browser, rig):
             eventually(lambda: dialog.locator(f"[data-act=pick][data-code={code}]").is_visible()
                        and not dialog.locator("[data-act=pick][data-code=sw]").is_visible(), f"{typed} is not found")
         row = dialog.locator("li").filter(has=page.locator("[data-code=fr][data-act=pick]"))
-        check("offline with others" in row.inner_text(), f"French has no mark: {row.inner_text()}")
+        row.get_by_text("offline with others").wait_for()
         search.fill("no such")
         dialog.get_by_text("No language has such a name").wait_for()
         browser.state(page, "sheet-none", "desktop-light")
@@ -849,7 +858,7 @@ def measures(browser, rig):
     """How soon the page is there, and a button answers: within 1 s and 50 ms, and four times that where it is busy."""
     server = rig.serve("measures", service=rig.gemini.address)
     room = 4 if os.environ.get("CI") or os.getloadavg()[0] > os.cpu_count() / 2 else 1
-    painted, opened, presses, switches = [], [], [], []
+    painted, opened, presses = [], [], {name: [] for name in PRESSES}
     for _ in range(3):
         with browser.page("about:blank") as page:
             page.add_init_script(TIMES)
@@ -858,36 +867,39 @@ def measures(browser, rig):
             painted.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
             choose(page, "from", "en")
             ask(page, "Hello.", "<Hello.>")
-            for number, press in enumerate(PRESSES):
+            for name, press in PRESSES.items():
                 page.evaluate("times.presses = {}")
                 press(page).click()
                 page.evaluate(TWO_FRAMES)
                 page.evaluate("collect()")
-                took = page.evaluate("Math.max(0, ...Object.values(times.presses))")
-                (presses if number else switches).append(took)
-    presses.sort()
-    launch, button, slowest, switch = sorted(opened)[1], presses[len(presses) // 2], presses[-1], max(switches)
-    print(f"measures: first paint {sorted(painted)[1]:.0f} ms, ready {launch:.0f} ms; a press {button:.0f} ms, the "
-          f"slowest of {len(presses)} {slowest:.0f} ms; a swap of languages {switch:.0f} ms; times {room}, load "
-          f"{os.getloadavg()[0]:.1f}")
+                presses[name].append(page.evaluate("Math.max(0, ...Object.values(times.presses))"))
+    # Of three each, the one in the middle: another program may have had the processor in one of them.
+    launch, paint = sorted(opened)[1], sorted(painted)[1]
+    took = {name: sorted(some)[1] for name, some in presses.items()}
+    switch = max(took.pop("swap"), took.pop("pick"))
+    slowest = max(took, key=took.get)
+    print(f"measures: first paint {paint:.0f} ms, ready {launch:.0f} ms; of {len(took)} presses the slowest is "
+          f"{slowest} with {took[slowest]} ms, the one in the middle has {sorted(took.values())[len(took) // 2]} ms; "
+          f"another language {switch} ms; room {room}, load {os.getloadavg()[0]:.1f}")
     check(launch < 1000 * room, f"the page is there after {launch:.0f} ms")
-    check(button < 50 * room, f"a press is answered after {button:.0f} ms")
-    check(switch < 100 * room, f"the languages are swapped after {switch:.0f} ms")
+    check(took[slowest] <= 50 * room, f"{slowest} is answered after {took[slowest]} ms")
+    check(switch <= 100 * room, f"another language takes {switch} ms")
 
 
-# The languages' own first.
-PRESSES = [
-    lambda page: page.get_by_role("button", name="Swap the languages"),
-    lambda page: page.get_by_role("button", name="Conversation"),
-    lambda page: page.locator(".came [data-act=keep]").last,
-    lambda page: page.locator(".came [data-act=pronounce]").last,
-    lambda page: page.locator("[data-act=sheet][data-side=to]"),
-    lambda page: page.locator("dialog [data-act=close]"),
-    lambda page: page.get_by_role("link", name="History"),
-    lambda page: page.get_by_role("link", name="Settings"),
-    lambda page: page.get_by_role("switch", name="Answer offline by itself"),
-    lambda page: page.get_by_role("link", name="New"),
-]
+PRESSES = {
+    "swap": lambda page: page.get_by_role("button", name="Swap the languages"),
+    "turns": lambda page: page.get_by_role("button", name="Conversation"),
+    "favorite": lambda page: page.locator(".came [data-act=keep]").last,
+    "pronunciation": lambda page: page.locator(".came [data-act=pronounce]").last,
+    "languages": lambda page: page.locator("[data-act=sheet][data-side=to]"),
+    "close": lambda page: page.locator("dialog [data-act=close]"),
+    "languages again": lambda page: page.locator("[data-act=sheet][data-side=to]"),
+    "pick": lambda page: page.get_by_role("region", name="Used last").locator("[data-code=es]").first,
+    "history": lambda page: page.get_by_role("link", name="History"),
+    "settings": lambda page: page.get_by_role("link", name="Settings"),
+    "switch": lambda page: page.get_by_role("switch", name="Answer offline by itself"),
+    "new": lambda page: page.get_by_role("link", name="New"),
+}
 
 
 LONGER = """(words) => Object.fromEntries(Object.entries(words).map(([name, text]) => [name, `${text} ${text}`]))"""

@@ -35,34 +35,48 @@ function worksOffline(side, code, pair, { offline }) {
 
 /** `target` is `default` where the choice is for the settings, and not for the next question. */
 export async function open(side, target, state, program) {
-  sheet = { side, target, search: "", back: document.activeElement };
   const dialog = h("dialog", { class: "sheet", "aria-labelledby": "sheet-title" });
-  sheet.dialog = dialog;
+  const mine = { dialog, side, target, search: "", back: document.activeElement };
+  sheet = mine;
   document.body.append(dialog);
   dialog.addEventListener("close", () => {
     dialog.remove();
-    sheet?.back?.focus();
-    sheet = null;
+    mine.back?.focus();
+    if (sheet === mine) sheet = null;
   });
   dialog.addEventListener("input", ({ target }) => {
-    sheet.search = target.value;
+    mine.search = target.value;
     refresh(state);
+    if (!mine.hasRows) return;
     const count = dialog.querySelectorAll("[data-act=pick]").length;
     announce(t("found", count));
   });
-  refresh(state);
+  draw(h("p", { class: "quiet" }, t("opening")));
   dialog.showModal();
+  // The sheet is seen before its six hundred rows are made.
+  const seen = new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
   if (listed !== language) {
     list = await program.get("languages", { in: language });
     listed = language;
     const collator = new Intl.Collator(language);
     list.sort((one, other) => collator.compare(one.name, other.name));
-    if (sheet) refresh(state);
   }
+  await seen;
+  mine.hasRows = true;
+  refresh(state);
 }
 
+/** Draws the rows anew if anything is another one now: they are many. */
 export function refresh(state) {
-  if (!sheet || !state.now) return;
+  if (!sheet?.hasRows || !sheet.dialog.open || !state.now) return;
+  const { stars, recents, offline, settings } = state.now;
+  const shown = JSON.stringify([sheet.search, stars, recents, offline, settings, state.pair]);
+  if (shown === sheet.shown) return;
+  sheet.shown = shown;
+  draw(parts(state));
+}
+
+function draw(rows) {
   const { side } = sheet;
   morph(sheet.dialog, [
     h("div", { class: "sheet-top stack", "data-key": "top" },
@@ -73,8 +87,7 @@ export function refresh(state) {
       h("div", {}, h("label", { for: "language-search" }, t("searchLanguages")),
         h("input", { id: "language-search", type: "search", autocomplete: "off",
           spellcheck: "false", autofocus: true }))),
-    h("div", { class: "sheet-list stack", "data-key": "list" },
-      list.length ? parts(state) : h("p", { class: "quiet" }, t("opening"))),
+    h("div", { class: "sheet-list stack", "data-key": "list" }, rows),
   ]);
 }
 
