@@ -56,6 +56,9 @@ static const unsigned char settings_js[] = {
 static const unsigned char talk_js[] = {
 #embed "site/talk.js"
 };
+static const unsigned char toasts_js[] = {
+#embed "site/toasts.js"
+};
 static const unsigned char voice_js[] = {
 #embed "site/voice.js"
 };
@@ -108,6 +111,7 @@ static const struct translate_page_file files[] = {
     {"microphone.js", MODULE, microphone_js, sizeof microphone_js},
     {"settings.js", MODULE, settings_js, sizeof settings_js},
     {"talk.js", MODULE, talk_js, sizeof talk_js},
+    {"toasts.js", MODULE, toasts_js, sizeof toasts_js},
     {"voice.js", MODULE, voice_js, sizeof voice_js},
     {"welcome.js", MODULE, welcome_js, sizeof welcome_js},
     {"words.js", MODULE, words_js, sizeof words_js},

@@ -101,25 +101,31 @@ function done(entry, now, { pronunciations, refusals }, playing) {
 
 /** A line with the place that is spoken: of the program's sound one to be moved along. */
 function position({ done: share, seconds, at }) {
+  const waves = (isMeasured) => h("span", { class: isMeasured ? "waves measured" : "waves",
+    "aria-hidden": "true" }, icon("speaker"));
   if (seconds === undefined) {
     return [
-      h("progress", { class: "bar", max: 1, value: share, "aria-label": t("playing") }),
+      h("div", { class: "row speaking" }, waves(false),
+        h("progress", { class: "bar", max: 1, value: share, "aria-label": t("playing") })),
       share !== undefined && h("p", { class: "quiet small" }, t("spokenByBrowser")),
     ];
   }
   // A second by each arrow key, and of what is short a twentieth.
-  return h("input", { type: "range", class: "position", id: "position", min: 0, max: seconds,
-    step: Math.min(1, seconds / 20), value: at, "aria-label": t("position"),
-    "aria-valuetext": placeOf(at, seconds) });
+  return h("div", { class: "row speaking" }, waves(true),
+    h("input", { type: "range", class: "position", id: "position", min: 0, max: seconds,
+      step: Math.min(1, seconds / 20), value: at, "aria-label": t("position"),
+      "aria-valuetext": placeOf(at, seconds) }));
 }
 
-const placeOf = (at, seconds) => t("positionOf", number(Math.round(at)), number(Math.round(seconds)));
+const placeOf = (at, seconds) =>
+  t("positionOf", number(Math.round(at)), number(Math.round(seconds)));
 
-/** Brings the line up to what is played now. */
+/** Brings the line, and the waves beside it, up to what is played now. */
 export function follow(playing) {
   const line = document.getElementById("position");
   if (!line || playing?.at === undefined) return;
   line.value = playing.at;
+  line.previousSibling.style.setProperty("--loud", playing.loud);
   const text = placeOf(playing.at, playing.seconds);
   if (line.ariaValueText !== text) line.ariaValueText = text;
 }

@@ -8,6 +8,7 @@ import * as languages from "/languages.js";
 import * as listen from "/listen.js";
 import * as settings from "/settings.js";
 import * as talk from "/talk.js";
+import { dismiss, toast, undoing } from "/toasts.js";
 import { has, load, nameOf, number, t } from "/words.js";
 import * as voice from "/voice.js";
 import * as welcome from "/welcome.js";
@@ -257,32 +258,6 @@ function compose() {
   morph(part("speech"), talk.speech(state.recording, listen.understands(from, state.now),
     state.now.hears.includes(from), from, state.now.entries.some((entry) => entry.state === "done")));
   part("wave").hidden = state.recording !== "recording";
-}
-
-/** What takes the last action back, beside the words that it was done. */
-const undoing = () => h("button", { type: "button", "data-act": "undo" }, t("undo"));
-
-/** Says something for a while, with a way back where there is one. */
-function toast(text, way = null) {
-  announce(text);
-  const item = h("div", { class: "toast row" }, h("p", {}, text), way,
-    h("button", { type: "button", "data-act": "dismiss", "aria-label": t("dismiss") }, icon("close")));
-  dismiss();
-  part("toasts").replaceChildren(item);
-  // Above a dialog, too.
-  part("toasts").showPopover();
-  const end = () => {
-    if (!item.isConnected) return;
-    // Not while somebody is at it.
-    if (item.matches(":hover, :focus-within")) setTimeout(end, 1000);
-    else dismiss();
-  };
-  setTimeout(end, 6000);
-}
-
-function dismiss() {
-  if (part("toasts").matches(":popover-open")) part("toasts").hidePopover();
-  part("toasts").replaceChildren();
 }
 
 // Acting.

@@ -5,9 +5,10 @@
 let current = null;
 
 /** What is spoken now, by a question's id. Of the browser's speech how far, from 0 to 1; of a sound
- * how many seconds it has, and at which it is. */
+ * how many seconds it has, at which it is, and how loud, from 0 to 1. */
 export const playing = () => current && {
-  id: current.id, done: current.done, seconds: current.sound?.seconds, at: current.sound?.at,
+  id: current.id, done: current.done,
+  seconds: current.sound?.seconds, at: current.sound?.at, loud: current.sound?.loud,
 };
 
 /** The browser's for a language. */
@@ -86,24 +87,44 @@ let context = null;
 class Sound {
   constructor(buffer, ended) {
     Object.assign(this, { buffer, ended, seconds: buffer.duration });
+    this.meter = new AnalyserNode(context, { fftSize: 2048 });
+    this.meter.connect(context.destination);
     this.play(0);
   }
 
   get at() { return Math.min(this.seconds, context.currentTime - this.begun); }
 
-  play(at) {
-    this.stop();
-    this.node = new AudioBufferSourceNode(context, { buffer: this.buffer });
-    this.node.connect(context.destination);
-    this.node.onended = this.ended;
-    this.node.start(0, at);
-    this.begun = context.currentTime - at;
+  get loud() {
+    const samples = new Float32Array(this.meter.fftSize);
+    this.meter.getFloatTimeDomainData(samples);
+    const power = samples.reduce((sum, sample) => sum + sample * sample, 0) / samples.length;
+    // Speech has a third of what there is room for.
+    return Math.min(1, 3 * Math.sqrt(power));
   }
 
-  stop() {
+  play(at) {
+    this.#silence();
+    this.node = new AudioBufferSourceNode(context, { buffer: this.buffer });
+    this.node.connect(this.meter);
+    this.node.onended = () => {
+      this.stop();
+      this.ended();
+    };
+    this.node.start(0, at);
+    this.begun = context.currentTime - at;
+    context.resume();
+  }
+
+  #silence() {
     if (!this.node) return;
     this.node.onended = null;
     this.node.stop();
+  }
+
+  stop() {
+    this.#silence();
+    // The device rests meanwhile.
+    context.suspend();
   }
 }
 

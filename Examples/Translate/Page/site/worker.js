@@ -5,9 +5,9 @@ const cache = "translate";
 
 const files = ["/", "/kit.css", "/kit.js", "/icon.svg", "/icon-192.png", "/translate.css",
   "/translate.js", "/gestures.js", "/history.js", "/icons.js", "/languages.js", "/listen.js",
-  "/microphone.js", "/settings.js", "/talk.js", "/voice.js", "/welcome.js", "/words.js",
-  "/words.de.json", "/words.en.json", "/words.es.json", "/words.fr.json", "/words.ja.json",
-  "/words.zh.json", "/app.webmanifest"];
+  "/microphone.js", "/settings.js", "/talk.js", "/toasts.js", "/voice.js", "/welcome.js",
+  "/words.js", "/words.de.json", "/words.en.json", "/words.es.json", "/words.fr.json",
+  "/words.ja.json", "/words.zh.json", "/app.webmanifest"];
 
 addEventListener("install", (event) => {
   event.waitUntil(caches.open(cache).then((kept) => kept.addAll(files)).then(() => skipWaiting()));
