@@ -23,6 +23,9 @@ from gemini import Gemini
 
 TEXT = "The house is big."
 
+# A limit that a busy machine would miss for being busy has four times the room, unless TERN_IDLE=1 says that this one is idle.
+ROOM = 1 if os.environ.get("TERN_IDLE") == "1" else 4
+
 
 class Rig:
     """A folder with a database, services, and pages on it. Of the system's programs only a few are there."""
@@ -553,8 +556,6 @@ def chooses(browser, rig):
     one = rig.serve("one", service=rig.gemini.address, options=options)
     other = rig.serve("other", options=options)
     with browser.page(one.address) as page, browser.page(other.address, "phone-light") as second:
-        page.add_init_script(VOICES)
-        page.reload()
         for each in (page, second):
             ready(each)
             each.get_by_role("link", name="Settings").click()
@@ -594,9 +595,16 @@ def chooses(browser, rig):
         second.locator("#set-service").fill("nowhere")
         second.get_by_role("button", name="Save").click()
         second.locator(".toast").get_by_text("can't be nowhere").wait_for()
-        # Speech: the voice of this browser, how fast, and by itself.
-        page.get_by_role("button", name="Undo").first.click()
-        page.get_by_role("button", name="To, by default: Spanish").wait_for()
+
+
+def reads_aloud(browser, rig):
+    """Answers by themselves, with the voice of this browser and as fast as is chosen; and what is answered without asking."""
+    server = rig.serve("aloud", service=rig.gemini.address)
+    with browser.page(server.address) as page:
+        page.add_init_script(VOICES)
+        page.reload()
+        ready(page)
+        page.get_by_role("link", name="Settings").click()
         page.get_by_label("Voice").select_option("Jorge")
         page.get_by_label("Speech rate").select_option("1.5")
         page.get_by_role("switch", name="Play answers by themselves").click()
@@ -654,8 +662,7 @@ def middle(place):
 
 
 def swipes(browser, rig):
-    """By finger: a turn is swiped away and comes back, the page is pulled down for a new conversation, the keyboard is
-    put away, and two fingers swap the languages."""
+    """By finger, a turn is swiped away, and comes back by a button."""
     server = rig.serve("swipes", service=rig.gemini.address)
     go = threading.Event()
     rig.gemini.answers["Late."] = (["", "Tarde."], {}, go)
@@ -663,7 +670,6 @@ def swipes(browser, rig):
         ready(page)
         choose(page, "from", "en")
         fingers = Fingers(page)
-        ask(page, "One.", "<One.>")
         # Long enough that the page scrolls.
         ask(page, "Two. " * 120, "<Two.")
         late = ask(page, "Late.")
@@ -675,7 +681,7 @@ def swipes(browser, rig):
         check(60 < moved < 90, f"the turn is at {moved}")
         page.screenshot(path=browser.pictures / "swipe-begins.png")
         go.set()
-        eventually(lambda: rig.query("swipes", "SELECT count(*) FROM answer") == [(3,)], "it is not answered")
+        eventually(lambda: rig.query("swipes", "SELECT count(*) FROM answer") == [(2,)], "it is not answered")
         page.evaluate(TWO_FRAMES)
         check(late.locator(".skeleton").is_visible(), "it is drawn anew under the finger")
         fingers.lift()
@@ -688,23 +694,47 @@ def swipes(browser, rig):
         page.screenshot(path=browser.pictures / "swipe-enough.png")
         fingers.lift()
         late.wait_for(state="detached")
-        toast = page.locator(".toast")
-        # With the focus in it, it stays for as long as somebody looks.
-        toast.get_by_role("button", name="Undo").focus()
-        toast.get_by_text("Removed.").wait_for()
-        check(rig.query("swipes", "SELECT count(*) FROM phrase") == [(2,)], "the turn is still in the database")
+        undo = page.locator(".toast").get_by_role("button", name="Undo")
+        # With the focus in it, the message stays for as long as somebody looks.
+        undo.focus()
+        page.locator(".toast").get_by_text("Removed.").wait_for()
+        check(rig.query("swipes", "SELECT count(*) FROM phrase") == [(1,)], "the turn is still in the database")
         browser.state(page, "swiped", "phone-light")
-        toast.get_by_role("button", name="Undo").click()
+        undo.click()
         late.get_by_text("Tarde.").wait_for()
-        # Up and down it scrolls, and nothing else; pulled down in the middle of the page, too.
+        # Up and down it scrolls, and nothing else.
         before = page.evaluate("scrollY")
-        page.evaluate("document.addEventListener('scrollend', () => { window.hasScrolled = true; })")
         fingers.drag([middle(late.locator(".asked"))], x=15, y=200)
-        # Once it rolls no more: what is pressed then only stops it.
-        eventually(lambda: page.evaluate("window.hasScrolled") and page.evaluate("scrollY") < before, "it does not scroll")
-        check(page.locator(".entry").count() == 3 and page.url == talk, "to scroll did more than that")
-        page.evaluate("scrollTo(0, 0)")
+        eventually(lambda: page.evaluate("scrollY") < before, "it does not scroll")
+        check(page.locator(".entry").count() == 2 and page.url == talk, "to scroll did more than that")
+        check_console(page)
+    with browser.page(server.address, "still") as page:
+        page.goto(talk)
+        card = page.locator(".entry").last
+        card.get_by_text("Tarde.").wait_for()
+        Fingers(page).drag([middle(card.locator(".came"))], x=150)
+        page.locator(".toast").get_by_text("Removed.").wait_for()
+        eventually(lambda: page.locator(".entry").count() == 1, "where less motion is wanted, it stays")
+
+
+def pulls(browser, rig):
+    """By finger, the page is pulled down for a new conversation and the keyboard put away; two swap the languages."""
+    server = rig.serve("pulls", service=rig.gemini.address)
+    with browser.page(server.address, "phone-light") as page:
+        ready(page)
+        choose(page, "from", "en")
+        fingers = Fingers(page)
+        # Long enough that the page scrolls, and scrolled to its end.
+        card = ask(page, "Two. " * 120, "<Two.")
+        talk = page.url
+        eventually(lambda: page.evaluate("scrollY") > 200, "the page does not follow what comes")
         pill = page.locator("#pull")
+        fingers.drag([(200, 400)], y=160, lifts=False)
+        check(pill.is_hidden(), "in its middle, the page can't be scrolled by a pull")
+        fingers.lift()
+        page.reload()
+        card.wait_for()
+        page.evaluate("scrollTo(0, 0)")
         fingers.drag([(200, 300)], y=50, lifts=False)
         pill.get_by_text("Pull down for a new conversation").wait_for()
         page.screenshot(path=browser.pictures / "pull-begins.png")
@@ -715,12 +745,13 @@ def swipes(browser, rig):
         pill.get_by_text("Let go for a new conversation").wait_for()
         page.screenshot(path=browser.pictures / "pull-enough.png")
         fingers.lift()
-        toast.get_by_role("button", name="Go back").focus()
-        toast.get_by_text("A new conversation.").wait_for()
+        back = page.locator(".toast").get_by_role("button", name="Go back")
+        back.focus()
+        page.locator(".toast").get_by_text("A new conversation.").wait_for()
         page.get_by_role("heading", name="What would you like to say?").wait_for()
         browser.state(page, "pulled", "phone-light")
-        toast.get_by_role("button", name="Go back").click()
-        late.get_by_text("Tarde.").wait_for()
+        back.click()
+        card.wait_for()
         check(page.url == talk, f"the way back leads to {page.url}")
         page.locator("#text").focus()
         fingers.drag([middle(page.locator("#text"))], y=40)
@@ -731,13 +762,6 @@ def swipes(browser, rig):
         fingers.drag([(x - 60, y), (x + 10, y)], x=120)
         eventually(lambda: sides.all_inner_texts() == ["Spanish", "English"], "two fingers swap nothing")
         check_console(page)
-    with browser.page(server.address, "still") as page:
-        page.goto(talk)
-        card = page.locator(".entry").last
-        card.get_by_text("Tarde.").wait_for()
-        Fingers(page).drag([middle(card.locator(".came"))], x=150)
-        page.locator(".toast").get_by_text("Removed.").wait_for()
-        eventually(lambda: page.locator(".entry").count() == 2, "where less motion is wanted, it stays")
 
 
 TWO_FRAMES = "new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); })"
@@ -868,7 +892,6 @@ TIMES = """
 def measures(browser, rig):
     """How soon the page is there, and a button answers: within 1 s and 50 ms, and four times that where it is busy."""
     server = rig.serve("measures", service=rig.gemini.address)
-    room = 4 if os.environ.get("CI") or os.getloadavg()[0] > os.cpu_count() / 2 else 1
     painted, opened, presses = [], [], {name: [] for name in PRESSES}
     for _ in range(3):
         with browser.page("about:blank") as page:
@@ -891,10 +914,10 @@ def measures(browser, rig):
     slowest = max(took, key=took.get)
     print(f"measures: first paint {paint:.0f} ms, ready {launch:.0f} ms; of {len(took)} presses the slowest is "
           f"{slowest} with {took[slowest]} ms, the one in the middle has {sorted(took.values())[len(took) // 2]} ms; "
-          f"another language {switch} ms; room {room}, load {os.getloadavg()[0]:.1f}")
-    check(launch < 1000 * room, f"the page is there after {launch:.0f} ms")
-    check(took[slowest] <= 50 * room, f"{slowest} is answered after {took[slowest]} ms")
-    check(switch <= 100 * room, f"another language takes {switch} ms")
+          f"another language {switch} ms; room {ROOM}, load {os.getloadavg()[0]:.1f}")
+    check(launch < 1000 * ROOM, f"the page is there after {launch:.0f} ms")
+    check(took[slowest] <= 50 * ROOM, f"{slowest} is answered after {took[slowest]} ms")
+    check(switch <= 100 * ROOM, f"another language takes {switch} ms")
 
 
 PRESSES = {
@@ -1125,7 +1148,12 @@ def listens(browser, rig):
                 page.locator("#record[data-state=idle]").wait_for()
                 page.get_by_role("button", name="Play the last translation").click()
                 check_console(page)
-    # Nobody speaks: the file is over before the recording begins.
+
+
+def hears_nothing(browser, rig):
+    """Nobody speaks, nobody may listen, or the browser itself recognizes what is said."""
+    server = rig.serve("silence", service=rig.interpreter.address)
+    # The file is over before the recording begins.
     with Browser(browser.pictures, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
                  f"--use-file-for-fake-audio-capture={silent(rig.folder)}", beside=browser) as mute:
         with mute.page(server.address) as page:
@@ -1227,8 +1255,9 @@ def picture(browser, rig):
 
 
 # Two halves, which run side by side.
-FLOWS = ((asks, talks, waits, restarts, guards, keys, sheet, remembers, chooses, swipes, scrubs, picture),
-         (speaks, welcomes, installs, hands_over, listens, looks, expects, measures))
+FLOWS = ((asks, talks, waits, restarts, guards, keys, sheet, remembers, chooses, reads_aloud, swipes, pulls, scrubs,
+          picture),
+         (speaks, welcomes, installs, hands_over, listens, hears_nothing, looks, expects, measures))
 
 
 def run(flows, programs, pictures):
