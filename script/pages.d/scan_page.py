@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import http.server
+import os
 import pathlib
 import shutil
 import signal
@@ -17,11 +18,18 @@ import time
 import urllib.request
 import zlib
 
+import browser as pages
 import strangers
-from browser import Browser, Failed, LOOKS, MORE_LOOKS, Process, check, eventually
+from browser import Browser, Failed, LOOKS, MORE_LOOKS, Process, check
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHELVES = [ROOT / f"Examples/Scan/Photos/shelf-{name}.jpg" for name in "abc"]
+
+# A machine that is busy otherwise has four times as long as an idle one for what has to be fast.
+SLACK = 1 if os.environ.get("TERN_IDLE") == "1" else 4
+
+# For what has to come at all. A machine that is busy otherwise may take long.
+PATIENCE = 60
 
 # What a CSV or a service may hold, and no page may obey.
 HOSTILE = "<img src=x onerror=\"document.title='stolen'\">"
@@ -56,6 +64,9 @@ class Rig:
         self.scan, self.recognizer, self.tern = scan, recognizer, tern
         self.folder = pathlib.Path(folder)
         self.file, self.started = self.folder / "scan.sqlite", []
+        # What is on the way through here is this rig's alone.
+        self.way = self.folder / "way"
+        self.way.mkdir(exist_ok=True)
         self.port, self.page_port = free_port(), free_port()
         self.begin_service()
 
@@ -65,7 +76,7 @@ class Rig:
         self.service.line()
 
     def start(self, *command):
-        process = Process(*command, folder=self.folder)
+        process = Process("env", f"TMPDIR={self.way}", *command, folder=self.folder)
         self.started.append(process)
         return process
 
@@ -103,6 +114,18 @@ class Rig:
             process.end(signal.SIGKILL)
 
 
+def eventually(look, message, seconds=PATIENCE):
+    return pages.eventually(look, message, seconds)
+
+
+class Chromium(Browser):
+    @contextlib.contextmanager
+    def page(self, *arguments):
+        with super().page(*arguments) as page:
+            page.set_default_timeout(PATIENCE * 1000)
+            yield page
+
+
 def opened(page):
     page.get_by_label("Choose photos").wait_for(state="attached")
 
@@ -121,12 +144,12 @@ def choose(page, *files):
 
 def photo(page, name, standing=None):
     button = page.get_by_role("button", name=f"{name}: {standing or ''}")
-    button.first.wait_for(timeout=20_000)
+    button.first.wait_for()
     return button.first
 
 
-def gone(page, name, seconds=12):
-    eventually(lambda: page.get_by_role("button", name=f"{name}: ").count() == 0, f"{name} stays", seconds)
+def gone(page, name):
+    eventually(lambda: page.get_by_role("button", name=f"{name}: ").count() == 0, f"{name} stays")
 
 
 # The flows.
@@ -160,6 +183,20 @@ def problems(page):
     return [said for said in page.said if "Failed to load resource" not in said]
 
 
+# Each state of a photo that is shown, with its colour: it may be gone when somebody asks.
+COLOURS = """() => {
+  window.colours = {};
+  const look = () => {
+    for (const photo of document.querySelectorAll('.photo')) {
+      const border = getComputedStyle(photo.querySelector('.thumb')).borderColor;
+      window.colours[photo.className.replace('photo ', '')] = border;
+    }
+  };
+  new MutationObserver(look).observe(document.getElementById('photos'),
+    { subtree: true, childList: true, attributes: true });
+}"""
+
+
 def keeps_photos(browser, rig, server):
     """Chosen or dropped, photos become books; each state has its colour and words, and goes after five seconds."""
     with browser.page(server.address) as page:
@@ -171,27 +208,36 @@ def keeps_photos(browser, rig, server):
         page.get_by_role("heading", name="No books yet").wait_for()
         browser.state(page, "no-books", "desktop-light")
         view(page, "Photos")
-        rig.misbehave("delay=700")
-        choose(page, SHELVES[0])
-        colours = {}
-        for standing in ("uploading", "analysing", "done"):
-            border = photo(page, "shelf-a.jpg", standing).locator(".thumb")
-            colours[standing] = border.evaluate("item => getComputedStyle(item).borderColor")
-        check(len(set(colours.values())) == 3, f"states share a colour: {colours}")
-        done = time.monotonic()
-        picture = photo(page, "shelf-a.jpg").locator("img")
-        check(picture.evaluate("image => image.naturalWidth") > 0, "the photo has no thumbnail")
-        box = photo(page, "shelf-a.jpg").locator(".thumb").bounding_box()
+        # One that stays on its way is looked at in peace.
+        rig.misbehave("pings-only")
+        choose(page, ("still.png", blank(90)))
+        thumb = photo(page, "still.png", "analysing").locator(".thumb")
+        picture = thumb.locator("img")
+        eventually(lambda: picture.count() == 1 and picture.evaluate("image => image.naturalWidth") > 0,
+                   "the photo has no thumbnail")
+        box = thumb.bounding_box()
         check((box["width"], box["height"]) == (40, 60), f"a thumbnail is {box}")
+        photo(page, "still.png").click()
+        page.get_by_role("button", name="Cancel the scan").click()
+        page.get_by_role("button", name="Remove it").click()
+        gone(page, "still.png")
+        rig.misbehave("delay=700")
+        page.evaluate(COLOURS)
+        choose(page, SHELVES[0])
         eventually(lambda: page.get_by_text("shelf-a.jpg is done: 2 books").count() == 1, "nothing is said of the end")
+        colours = page.evaluate("colours")
+        for standing in ("uploading", "analysing", "done"):
+            check(standing in colours, f"it was never {standing}: {colours}")
+        check(len(set(colours.values())) == len(colours), f"states share a colour: {colours}")
+        done = rig.query("SELECT unixepoch(since) FROM grdb_tern_jobs WHERE id = (SELECT max(id) FROM scan)")[0][0]
         gone(page, "shelf-a.jpg")
-        stayed = time.monotonic() - done
-        check(3.5 < stayed < 8, f"a photo that is done stays {stayed:.1f} s")
+        stayed = time.time() - done
+        check(5 <= stayed < 30, f"a photo that is done stays {stayed:.1f} s")
         rig.misbehave("")
         drop(page, "shelf-b.jpg", SHELVES[1].read_bytes())
         photo(page, "shelf-b.jpg")
         view(page, "Library")
-        page.get_by_role("heading", name="6 books").wait_for(timeout=20_000)
+        page.get_by_role("heading", name="6 books").wait_for()
         check(not problems(page), f"the console says {page.said}")
 
 
@@ -239,7 +285,7 @@ def refuses(browser, rig, server):
     status, text, _ = strangers.request(port, "/api/photos", "POST", {**head, "Content-Type": "image/png"}, b"1")
     check(status == 415, f"another type is answered {status}: {text}")
     check(rig.query("SELECT count(*) FROM scan") == scans, "a refused photo is kept")
-    left = list(pathlib.Path(tempfile.gettempdir()).glob("tern-page-*"))
+    left = list(rig.way.glob("tern-page-*"))
     check(not left, f"uploads are left behind: {left}")
 
 
@@ -276,7 +322,7 @@ def waits_for_the_service(browser, rig, server):
         rig.begin_service()
         photo(page, "away.png", "done")
         check(page.get_by_text("OFFLINE").count() == 0, "OFFLINE stays")
-        rig.misbehave("limit-seconds=5:1")
+        rig.misbehave("limit-seconds=10:1")
         choose(page, ("later.png", blank(60)))
         clock = page.get_by_role("timer").locator("time")
         before = clock.inner_text()
@@ -296,7 +342,7 @@ def locked():
 def beside_another(rig):
     """Where another program works on the file there is no page, and nobody is told of one."""
     page = rig.begin_page()
-    page.child.wait(timeout=20)
+    page.child.wait(timeout=PATIENCE)
     page.reader.join(timeout=5)
     check(page.child.returncode == 75 and "another worker works" in page.lines[-1],
           f"beside another a page ended with {page.child.returncode}: {page.lines}")
@@ -319,12 +365,12 @@ def outlives_the_program(browser, rig, server):
         browser.state(page, "program-gone", "desktop-light")
         # Beside a `run` there is no page.
         running = rig.start(rig.scan, "run", "--service", f"http://127.0.0.1:{rig.port}")
-        eventually(lambda: (rig.folder / "scan.sqlite-jobs.lock").stat().st_ino in locked(), "nobody works", 20)
+        eventually(lambda: (rig.folder / "scan.sqlite-jobs.lock").stat().st_ino in locked(), "nobody works")
         beside_another(rig)
         running.end()
         again = rig.serve()
         check(again.address == server.address, f"the page moved to {again.address}")
-        gone(page, "meanwhile.png", 30)
+        gone(page, "meanwhile.png")
         check(rig.query("SELECT count(*) FROM scan WHERE name = 'meanwhile.png'") == [(1,)], "it was not kept once")
         check(page.get_by_text("OFFLINE").count() == 0, "OFFLINE stays")
         page.reload()
@@ -343,27 +389,35 @@ def shows_the_library(browser, rig, server):
         page.get_by_role("heading", name="9 books").wait_for()
         titles = page.locator(".book strong")
 
-        def order(name, first):
-            page.get_by_label("Order").select_option(label=name)
-            eventually(lambda: titles.first.inner_text() == first, f"{name} begins with {titles.first.inner_text()}")
+        newest = "addedMilliseconds DESC, title"
 
-        newest = titles.first.inner_text()
-        check(titles.last.inner_text() == "Tides", f"the oldest is not last: {titles.all_inner_texts()}")
-        order("Least sure first", "Zebra Crossings")
-        order("Title", HOSTILE)
-        order("Author", HOSTILE)
-        order("Newest first", newest)
+        def order(name, by):
+            if name:
+                page.get_by_label("Order").select_option(label=name)
+            wanted = f"SELECT title FROM book ORDER BY {by}, isbn"
+            eventually(lambda: [(title,) for title in titles.all_inner_texts()] == rig.query(wanted),
+                       f"the books are not in the order by {by}")
+
+        order(None, newest)
+        order("Least sure first", "confidence, title")
+        order("Title", "title COLLATE NOCASE")
+        order("Author", "author IS NULL, author COLLATE NOCASE, title")
+        late_answers(page, order, newest)
         check(page.title() != "stolen" and page.locator("main img").count() == 0, "markup of a title came alive")
         search = page.get_by_label("Search")
         for words, found in (("zeb bell", 1), ("9780306", 1), ("author tid", 0), ("tid", 1), ("zephyr", 0), ("\"*'", 0)):
             search.fill(words)
-            message = f"“{words}” finds {titles.all_inner_texts()}"
-            eventually(lambda: titles.count() == found, message)
+            eventually(lambda: titles.count() == found, f"“{words}” does not find {found}")
         page.get_by_role("heading", name="No such book").wait_for()
         browser.state(page, "no-match", "desktop-light")
         search.fill("")
         page.get_by_role("button", name="Needs review: 2").click()
         page.get_by_role("heading", name="2 books of 9").wait_for()
+        search.fill("zeb")
+        page.get_by_role("heading", name="1 book of 9").wait_for()
+        search.fill("ann")
+        page.get_by_role("heading", name="No such book").wait_for()
+        search.fill("")
         page.get_by_role("button", name="Needs review: 2").click()
         # By the same process, while the search has the focus.
         search.focus()
@@ -373,8 +427,23 @@ def shows_the_library(browser, rig, server):
         other.goto(server.address)
         opened(other)
         choose(other, SHELVES[2])
-        eventually(lambda: page.locator("[data-key=count]").inner_text() != before, "a new book is not shown", 20)
+        eventually(lambda: page.locator("[data-key=count]").inner_text() != before, "a new book is not shown")
         check(page.evaluate("document.activeElement.id") == "text", "the focus went")
+
+
+def late_answers(page, order, newest):
+    """An answer that is late, or is cut off, does not stay in place of the one that was asked for after it."""
+    for end in ("continue_", "abort"):
+        held = []
+        page.route("**/api/books?*order=title*", lambda route: held.append(route))
+        page.get_by_label("Order").select_option(label="Title")
+        eventually(lambda: page.title() and held, "the page does not ask for another order")
+        page.get_by_label("Order").select_option(label="Newest first")
+        getattr(held[0], end)()
+        order(None, newest)
+        page.unroute_all()
+        order("Author", "author IS NULL, author COLLATE NOCASE, title")
+    order("Newest first", newest)
 
 
 def puts_books_right(browser, rig, server):
@@ -538,7 +607,7 @@ def shows_both_versions(browser, rig, server):
     tablet.mkdir()
 
     def other(*command):
-        subprocess.run([rig.scan, *command], cwd=tablet, capture_output=True, text=True, check=True, timeout=60)
+        subprocess.run([rig.scan, *command], cwd=tablet, capture_output=True, text=True, check=True, timeout=4 * PATIENCE)
 
     server.end()
     server = rig.serve(*sync)
@@ -548,7 +617,7 @@ def shows_both_versions(browser, rig, server):
         page.locator(".book").first.wait_for()
         run = ("run", "--once", "--service", f"http://127.0.0.1:{rig.port}", *sync)
         eventually(lambda: other(*run) or "Kiln" in subprocess.run(
-            [rig.scan, "library"], cwd=tablet, capture_output=True, text=True).stdout, "the books do not arrive", 30)
+            [rig.scan, "library"], cwd=tablet, capture_output=True, text=True).stdout, "the books do not arrive")
         isbn = rig.query("SELECT isbn FROM book WHERE title = 'Kiln and Causeway'")[0][0]
         other("edit", isbn, "--title", "Kiln & Causeway")
         page.get_by_role("button", name="Kiln and Causeway").click()
@@ -557,7 +626,7 @@ def shows_both_versions(browser, rig, server):
         eventually(lambda: rig.query("SELECT title FROM book WHERE isbn = ?", isbn) == [("The Kiln and the Causeway",)],
                    "the title is not saved")
         other(*run)
-        page.get_by_text("Two devices changed this book").wait_for(timeout=20_000)
+        page.get_by_text("Two devices changed this book").wait_for()
         for words in ("The Kiln and the Causeway", "Kiln & Causeway"):
             check(page.locator(".versus").get_by_text(words).count() == 1, f"“{words}” is not shown")
         browser.state(page, "two-versions", "phone-dark")
@@ -568,22 +637,39 @@ def shows_both_versions(browser, rig, server):
         eventually(lambda: page.get_by_label("Title").input_value() == "Kiln & Causeway", "the other is not taken")
         check(page.locator(".versus").count() == 0, "the conflict stays")
         eventually(lambda: other(*run) or "Kiln & Causeway" in subprocess.run(
-            [rig.scan, "library"], cwd=tablet, capture_output=True, text=True).stdout, "the devices differ", 30)
+            [rig.scan, "library"], cwd=tablet, capture_output=True, text=True).stdout, "the devices differ")
     syncing.end()
     server.end()
     return rig.serve()
 
 
-# How long the page takes from frame to frame, in ms.
-FRAME = """() => new Promise((resolve) => {
-  const times = [];
+# When frames come, and which are long, as Chromium tells of them.
+FRAMES = """() => {
+  const frames = { times: [], long: [] };
+  window.frames = frames;
   const look = (time) => {
-    times.push(time);
-    if (times.length < 30) requestAnimationFrame(look);
-    else resolve((times.at(-1) - times[0]) / (times.length - 1));
+    frames.times.push(time);
+    requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
-})"""
+  new PerformanceObserver((list) => {
+    frames.long.push(...list.getEntries().map(({ duration }) => Math.round(duration)));
+  }).observe({ type: 'long-animation-frame' });
+}"""
+
+
+def late(times):
+    """Of each second of frames, the share that is later than 25 ms."""
+    seconds = {}
+    for before, time in zip(times, times[1:]):
+        seconds.setdefault(int((time - times[0]) / 1000), []).append(time - before > 25)
+    return [sum(second) / len(second) for second in list(seconds.values())[:-1]]
+
+
+def within(what, found, most):
+    """What this machine does otherwise holds up some of what is measured. What the page does holds up all."""
+    print(f"  {what}: {found}, at most {most}" + (f" on an idle machine, and {most * SLACK} here" if SLACK > 1 else ""))
+    check(found <= most * SLACK, f"{what}: {found}")
 
 
 def takes_photos(browser, rig, server):
@@ -603,8 +689,6 @@ def takes_photos(browser, rig, server):
         page.goto(server.address)
         shutter = page.get_by_role("button", name="Take a photo")
         shutter.wait_for()
-        # Where this machine is busy otherwise, a frame takes longer than 17 ms, and all else as much longer.
-        slow = max(1, page.evaluate(FRAME) / 17)
         # The first has the browser's own beginning in it, and other work of this machine may be in any.
         firsts = []
         while len(firsts) < 4 and not (firsts and min(firsts) < 500):
@@ -613,16 +697,21 @@ def takes_photos(browser, rig, server):
             firsts.append(round(page.evaluate("seen.first")))
         box = shutter.bounding_box()
         check((box["width"], box["height"]) == (80, 80), f"the shutter is {box}")
+        page.evaluate(FRAMES)
         for _ in range(10):
             page.mouse.click(box["x"] + 40, box["y"] + 40)
             page.wait_for_timeout(200)  # real time: a person's ten taps in two seconds
         eventually(lambda: rig.query("SELECT count(*) FROM scan")[0][0] == before + 10, "ten taps are not ten photos")
-        seen = page.evaluate("seen")
-        flashes = sorted(seen["flashes"])
-        print(f"  a frame takes {slow:.1f} of its time; first picture after {firsts} ms; tap to flash {flashes} ms; long tasks {seen['long']} ms")
-        # What else this machine does holds some of them up: the page's own work would hold up all.
-        check(len(flashes) == 10 and flashes[4] < 50 * slow, f"from tap to flash it takes {flashes} ms")
-        check(min(firsts) < 500 * slow, f"the first picture comes after {firsts} ms")
+        page.wait_for_timeout(3000)  # real time: of which the frames are counted
+        seen, frames = page.evaluate("seen"), page.evaluate("frames")
+        flashes, shares = sorted(seen["flashes"]), sorted(late(frames["times"]))
+        print(f"  first picture after {firsts} ms; tap to flash {flashes} ms; long tasks {seen['long']} ms; "
+              f"{len(frames['times'])} frames, late in each second {[f'{share:.0%}' for share in shares]}, "
+              f"long ones {frames['long']} ms")
+        check(len(flashes) == 10, f"of ten taps {len(flashes)} flash")
+        within("ms to the first picture of the camera", min(firsts), 500)
+        within("ms from a tap to the flash", flashes[4], 50)
+        within("share of frames later than 25 ms while ten photos are in work", round(shares[len(shares) // 2], 2), 0.08)
         browser.state(page, "camera", "phone-dark")
         sizes_of_photos(rig, before)
         view(page, "Library")
@@ -631,14 +720,14 @@ def takes_photos(browser, rig, server):
         shutter.wait_for()
         for scan, in rig.query("SELECT id FROM scan ORDER BY id DESC LIMIT 10"):
             rig.change(server, "forget", f'{{"scan":{scan}}}')
-        rig.misbehave("limit-seconds=4:1")
+        rig.misbehave("limit-seconds=10:1")
         shutter.click()
         waiting = page.get_by_role("button", name="The scan service wants a pause")
         waiting.wait_for()
         browser.state(page, "camera-pause", "phone-dark")
         count = rig.query("SELECT count(*) FROM scan")
         waiting.click(force=True)
-        shutter.wait_for(timeout=20_000)
+        shutter.wait_for()
         check(rig.query("SELECT count(*) FROM scan") == count, "a photo was taken although the shutter is off")
         check(not problems(page), f"the console says {page.said}")
     with browser.page("about:blank", "desktop-light") as page:
@@ -685,7 +774,7 @@ def is_installed(browser, rig, server):
         page.get_by_text("does not answer").first.wait_for()
         view(page, "Photos")
         again = rig.serve()
-        gone(page, "kept.png", 30)
+        gone(page, "kept.png")
         for name in ("kept.png", "shelf % 1.jpg"):
             rows = rig.query("SELECT key FROM scan WHERE name LIKE ? AND id > (SELECT max(id) - 4 FROM scan)", name)
             check(len(rows) == 1, f"{name} was saved {len(rows)} times")
@@ -710,7 +799,7 @@ def keys(browser, rig, server):
         check(moving == 0, f"{moving} animations run where less motion is asked for")
         choose(page, ("letter.png", b"Dear diary"))
         photo(page, "letter.png", "refused")
-        eventually(lambda: page.locator(".photo").count() == 1, "other photos stay", 20)
+        eventually(lambda: page.locator(".photo").count() == 1, "other photos stay")
         reached = []
         while len(reached) < 6:
             page.keyboard.press("Tab")
@@ -749,11 +838,12 @@ def main(scan, recognizer, tern, pictures):
     with tempfile.TemporaryDirectory() as folder:
         rig = Rig(scan, recognizer, tern, folder)
         try:
-            with Browser(pictures, "--host-resolver-rules=MAP stranger.test 127.0.0.1",
+            with Chromium(pictures, "--host-resolver-rules=MAP stranger.test 127.0.0.1",
                          "--use-fake-device-for-media-stream") as browser:
                 server = rig.serve()
                 for flow in (keeps_photos, refuses, fails_and_is_retried, waits_for_the_service,
-                             outlives_the_program, shows_the_library, puts_books_right, shows_covers, shows_both_versions, takes_photos, is_installed,
+                             outlives_the_program, shows_the_library, puts_books_right, shows_covers, shows_both_versions,
+                             takes_photos, is_installed,
                              looks, keys, strangers_stay_out):
                     start = time.monotonic()
                     server = flow(browser, rig, server) or server
