@@ -332,8 +332,8 @@ def main(scan, recognizer, tern, pictures):
                 for flow in (keeps_photos, refuses, fails_and_is_retried, waits_for_the_service,
                              outlives_the_program, library.shows_the_library, library.puts_books_right,
                              library.shows_covers, library.shows_both_versions,
-                             camera.takes_photos, is_installed,
-                             looks, keys, strangers_stay_out):
+                             library.has_menus, camera.takes_photos, camera.zooms, camera.focuses, camera.pauses, is_installed,
+                             library.keeps_pace, looks, keys, strangers_stay_out):
                     start = time.monotonic()
                     server = flow(browser, rig, server) or server
                     print(f"{flow.__name__}: {time.monotonic() - start:.1f} s", flush=True)

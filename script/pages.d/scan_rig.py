@@ -153,3 +153,14 @@ def within(what, found, most):
     """What this machine does otherwise holds up some of what is measured. What the page does holds up all."""
     print(f"  {what}: {found}, at most {most}" + (f" on an idle machine, and {most * SLACK} here" if SLACK > 1 else ""))
     check(found <= most * SLACK, f"{what}: {found}")
+
+
+class Touch:
+    """Fingers on the page."""
+
+    def __init__(self, page):
+        self.session = page.context.new_cdp_session(page)
+
+    def send(self, kind, *places):
+        points = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(places)]
+        self.session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})

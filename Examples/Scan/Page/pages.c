@@ -20,6 +20,12 @@ static const unsigned char module[] = {
 static const unsigned char camera[] = {
 #embed "site/camera.js"
 };
+static const unsigned char finder[] = {
+#embed "site/finder.js"
+};
+static const unsigned char menu[] = {
+#embed "site/menu.js"
+};
 static const unsigned char shrink[] = {
 #embed "site/shrink.js"
 };
@@ -58,6 +64,8 @@ static const struct scan_page_file files[] = {
     {"scan.css", STYLES, styles, sizeof styles},
     {"scan.js", SCRIPT, module, sizeof module},
     {"camera.js", SCRIPT, camera, sizeof camera},
+    {"finder.js", SCRIPT, finder, sizeof finder},
+    {"menu.js", SCRIPT, menu, sizeof menu},
     {"shrink.js", SCRIPT, shrink, sizeof shrink},
     {"outbox.js", SCRIPT, outbox, sizeof outbox},
     {"photos.js", SCRIPT, photos, sizeof photos},

@@ -1,13 +1,31 @@
-// The camera: what it sees, and one frame of it whenever the person wants.
+// The camera: what it sees, how near it is, and one frame of it whenever the person wants.
+
+/** How near a camera comes that has no zoom of its own. Its picture is cropped. */
+const NEAREST = 4;
+
+/** After so many milliseconds without use it pauses. */
+const PATIENCE = 30_000;
 
 export class Camera {
-  /** @param changed is called whenever `state` is another: `unasked` until the person agrees,
-   * `starting`, `live`, `resting` while nobody looks, `denied`, or `none` where there is no camera. */
+  /** @param changed is called whenever something of it is another.
+   *
+   * `state` is `unasked` until the person agrees, `starting`, `live`, `paused` once nobody used it
+   * for a while, `waking` until it is live again, `resting` while nobody looks, `denied`, or `none`
+   * where there is no camera. `zoom` is how many times larger things are than without it. */
   constructor(video, changed) {
     [this.video, this.changed] = [video, changed];
     this.state = "unasked";
     this.isWanted = false;
     this.stream = null;
+    // Of that, what is not the camera's own doing.
+    [this.zoom, this.enlarged] = [1, 1];
+    [this.isZooming, this.refusesZoom] = [false, false];
+    this.usedAt = 0;
+  }
+
+  /** Whether its picture is shown, be it the last one. */
+  get isShown() {
+    return ["live", "paused", "waking"].includes(this.state);
   }
 
   /** Begins, if the person agreed before, and ends. */
@@ -23,40 +41,164 @@ export class Camera {
 
   /** Asks the browser, which may ask the person. */
   async start() {
-    if (!navigator.mediaDevices) return this.#become("none");
-    this.#become("starting");
+    if (["starting", "waking", "live"].includes(this.state)) return;
+    if (!navigator.mediaDevices) {
+      this.#become("none");
+      return;
+    }
+    this.#become(this.state === "paused" ? "waking" : "starting");
     try {
       const stream = await navigator.mediaDevices.getUserMedia({
         video: {
           facingMode: "environment", width: { ideal: 1920 }, height: { ideal: 1080 },
-          frameRate: { ideal: 30 },
+          frameRate: { ideal: 30 }, zoom: await mayZoom(),
         },
       });
-      // Somebody may have left meanwhile.
-      if (!this.isWanted) {
-        for (const track of stream.getTracks()) track.stop();
-        return this.#become("resting");
-      }
-      this.stream = stream;
-      stream.getVideoTracks()[0].addEventListener("ended", () => this.#lose());
-      this.video.srcObject = stream;
-      await this.video.play();
-      return this.#become("live");
+      if (this.isWanted) await this.#show(stream); else release(stream);
     } catch (error) {
-      return this.#become(error.name === "NotAllowedError" ? "denied" : "none");
+      this.#release();
+      this.#become(error.name === "NotAllowedError" ? "denied" : "none");
+      return;
+    }
+    if (this.state === "live") return;
+    // Somebody left meanwhile, and may be back.
+    this.#become("resting");
+    if (this.isWanted) await this.start();
+  }
+
+  async #show(stream) {
+    this.stream = stream;
+    this.refusesZoom = false;
+    this.#track.addEventListener("ended", () => this.#lose());
+    this.video.srcObject = stream;
+    try {
+      await this.video.play();
+    } catch (error) {
+      if (this.stream === stream) throw error;
+    }
+    // Whoever left has ended it.
+    if (this.stream !== stream) return;
+    this.usedAt = performance.now();
+    this.#become("live");
+    if (this.zoom > 1) this.zoomTo(this.zoom);
+  }
+
+  /** Somebody is there. One that is paused stays so until it is started. */
+  used() {
+    this.usedAt = performance.now();
+  }
+
+  /** Pauses if nobody was there for a while, and says whether it did. The last picture stays. */
+  tire() {
+    if (this.state !== "live" || performance.now() - this.usedAt < PATIENCE) return false;
+    this.video.pause();
+    this.#release();
+    this.#become("paused");
+    return true;
+  }
+
+  get #track() {
+    return this.stream?.getVideoTracks()[0];
+  }
+
+  /** Some browsers know it only a while after the beginning. */
+  get #abilities() {
+    return this.#track?.getCapabilities?.() ?? {};
+  }
+
+  // How near.
+
+  /** The zoom of the camera itself, in its own unit. */
+  get #range() {
+    const { zoom } = this.#abilities;
+    return !this.refusesZoom && zoom?.min > 0 && zoom.max > zoom.min ? zoom : null;
+  }
+
+  get nearest() {
+    const range = this.#range;
+    return range ? range.max / range.min : NEAREST;
+  }
+
+  zoomTo(times) {
+    this.zoom = Math.min(Math.max(times, 1), this.nearest);
+    this.#enlarge();
+    this.#zoom();
+    this.changed();
+  }
+
+  /** What the camera does not do is done to its picture. */
+  #enlarge() {
+    this.enlarged = this.#range ? 1 : this.zoom;
+    this.video.style.scale = String(this.enlarged);
+  }
+
+  /** One at a time, and the last that was asked for. */
+  async #zoom() {
+    if (this.isZooming || !this.#range) return;
+    this.isZooming = true;
+    try {
+      for (let done = null; done !== this.zoom;) {
+        done = this.zoom;
+        await this.#track?.applyConstraints({ advanced: [this.#ownZoom] });
+      }
+    } catch {
+      this.refusesZoom = true;
+      this.#enlarge();
+    } finally {
+      this.isZooming = false;
     }
   }
 
-  /** What the camera sees now. */
+  get #ownZoom() {
+    const range = this.#range;
+    return range ? { zoom: range.min * this.zoom } : {};
+  }
+
+  // What is sharp.
+
+  /** Whether it can be told where to focus. */
+  get canFocus() {
+    return Boolean(navigator.mediaDevices?.getSupportedConstraints().pointsOfInterest
+      && this.#abilities.focusMode?.includes("single-shot"));
+  }
+
+  /** @param left and `top` are from 0 to 1 within what is shown. */
+  async focusOn(left, top) {
+    const { x, y, width, height } = this.#shown;
+    const { videoWidth, videoHeight } = this.video;
+    const point = { x: (x + left * width) / videoWidth, y: (y + top * height) / videoHeight };
+    // What is not named is given up: the zoom, too.
+    await this.#track.applyConstraints({
+      advanced: [{ ...this.#ownZoom, pointsOfInterest: [point], focusMode: "single-shot" }],
+    });
+  }
+
+  /** The part of the picture that the window has room for, as `object-fit: cover` leaves it. */
+  get #shown() {
+    const { videoWidth, videoHeight, clientWidth, clientHeight } = this.video;
+    const scale = Math.max(clientWidth / videoWidth, clientHeight / videoHeight)
+      * this.enlarged;
+    const [width, height] = [clientWidth / scale, clientHeight / scale];
+    return { x: (videoWidth - width) / 2, y: (videoHeight - height) / 2, width, height };
+  }
+
+  /** What the camera sees now. If its picture is enlarged, what is shown of it. */
   frame() {
-    return createImageBitmap(this.video);
+    if (this.enlarged === 1) return createImageBitmap(this.video);
+    const { x, y, width, height } = this.#shown;
+    return createImageBitmap(this.video, ...[x, y, width, height].map(Math.round));
   }
 
   #stop() {
-    for (const track of this.stream?.getTracks() ?? []) track.stop();
-    this.stream = null;
+    const wasShown = this.state === "live" || this.state === "paused";
+    this.#release();
     this.video.srcObject = null;
-    if (this.state === "live") this.#become("resting");
+    if (wasShown) this.#become("resting");
+  }
+
+  #release() {
+    release(this.stream);
+    this.stream = null;
   }
 
   /** Another program took it, or it was unplugged. */
@@ -71,13 +213,25 @@ export class Camera {
   }
 }
 
-async function isAllowed() {
+function release(stream) {
+  for (const track of stream?.getTracks() ?? []) track.stop();
+}
+
+async function permission(more) {
   try {
-    return (await navigator.permissions.query({ name: "camera" })).state === "granted";
+    return (await navigator.permissions.query({ name: "camera", ...more })).state;
   } catch {
     // A browser that can't say so is asked when the person wants it.
-    return false;
+    return null;
   }
+}
+
+const isAllowed = async () => await permission() === "granted";
+
+/** Chromium tells of a zoom only those who asked for it, and refuses all to those who may not. */
+async function mayZoom() {
+  const state = await permission({ panTiltZoom: true });
+  return state && state !== "denied" ? true : undefined;
 }
 
 /** Where photos are made, beside the page, which goes on meanwhile. */

@@ -4,7 +4,9 @@ import { announce, bytes, confirmed, countdown, h, morph, Program, Refusal, seve
   tick } from "/kit.js";
 import { book } from "/book.js";
 import { Camera, Darkroom } from "/camera.js";
+import { finder, watchLens } from "/finder.js";
 import { library } from "/library.js";
+import { watchMenu } from "/menu.js";
 import { Outbox } from "/outbox.js";
 import { counts, detail, isShown, itemDetail, strip } from "/photos.js";
 
@@ -15,8 +17,11 @@ const [main, sheet] = [part("main"), part("sheet")];
 
 const views = [["capture", "Photos"], ["library", "Library"]];
 
+/** How many books are shown at once: of those that are looked for while somebody types, a screen. */
+const [SCREEN, SOME] = [32, 200];
+
 const state = {
-  file: null, books: null, asked: { text: "", order: "added", review: false, limit: 200 },
+  file: null, books: null, asked: { text: "", order: "added", review: false, limit: SOME },
   failure: null, isLive: false,
   // What lies over the page, and what is said at its foot.
   open: null, toast: null,
@@ -27,8 +32,8 @@ const view = () => (location.hash.startsWith("#/library") ? "library" : "capture
 
 // Asking.
 
-async function ask() {
-  const file = await program.get("state");
+async function ask(isAll) {
+  const file = isAll ? await program.get("state") : state.file;
   const asked = { ...state.asked };
   const query = { text: asked.text, order: asked.order, limit: asked.limit };
   if (asked.review) query.review = "yes";
@@ -68,17 +73,19 @@ function tellOf(before, now) {
   }
 }
 
-let [isAsking, isStale, again] = [false, false, 0];
+// `stale` is what may be another by now: `all`, or only the `books` that are looked for.
+let [isAsking, stale, again] = [false, null, 0];
 
 /** One question at a time. */
-async function refresh() {
-  isStale = true;
+async function refresh(what = "all") {
+  if (stale !== "all") stale = what;
   if (isAsking) return;
   isAsking = true;
   try {
-    while (isStale) {
-      isStale = false;
-      await askOnce();
+    while (stale) {
+      const isAll = stale === "all";
+      stale = null;
+      await askOnce(isAll);
     }
   } finally {
     isAsking = false;
@@ -88,10 +95,10 @@ async function refresh() {
   if (state.failure) again = setTimeout(refresh, 2000);
 }
 
-async function askOnce() {
+async function askOnce(isAll) {
   const failed = state.failure?.message;
   try {
-    await ask();
+    await ask(isAll);
     if (failed) announce("The program answers again.");
     outbox.send();
   } catch (error) {
@@ -145,10 +152,12 @@ function forgetPreviews(before, now) {
 const covers = new Map();
 let covering = 0;
 
-/** Of the books that are listed, in their order, four at a time: one that is slow keeps none of the others. */
+/** Of the books that are listed, in their order. A browser has six connections to a program, and the
+ * stream of news, a photo's picture, a photo that is sent, and what is asked for need one each. So two
+ * covers that are slow keep nothing but other covers. */
 function fetchCovers() {
   forgetCovers();
-  for (; covering < 4; covering += 1) fetchSomeCovers().finally(() => { covering -= 1; });
+  for (; covering < 2; covering += 1) fetchSomeCovers().finally(() => { covering -= 1; });
 }
 
 async function fetchSomeCovers() {
@@ -225,6 +234,24 @@ function shoot() {
   part("photos").scrollLeft = part("photos").scrollWidth;
 }
 
+/** Tells the camera where to focus, and marks the place. A camera that can't be told does nothing. */
+async function focusOn(left, top) {
+  if (!camera.canFocus) return;
+  const [mark, frame] = [part("mark"), part("finder").getBoundingClientRect()];
+  mark.style.translate = `${left}px ${top}px`;
+  const marking = mark.animate({ opacity: [1, 1, 0] }, { duration: 1200 });
+  try {
+    await camera.focusOn((left - frame.left) / frame.width, (top - frame.top) / frame.height);
+    announce("The camera focuses.");
+  } catch (error) {
+    marking.cancel();
+    say(`The camera can't focus there: ${error.message}`);
+  }
+}
+
+/** A book by its ISBN, as it is shown. */
+const listed = (isbn) => state.books?.books.find((book) => book.isbn === isbn);
+
 function take(files) {
   const most = state.file?.mostPhotoBytes ?? Infinity;
   for (const file of files) {
@@ -252,25 +279,6 @@ function notices() {
     failure && h("p", {}, advice[failure.code] ?? ""))];
 }
 
-/** What is where the camera's picture would be. */
-function finder() {
-  const words = {
-    unasked: ["scan needs the camera to see your books", "What it sees stays on this machine, until "
-      + "you take a photo. That is sent to the scan service, and deleted here once it is read."],
-    denied: ["The browser lets no page use the camera", "Allow it for this page in the browser's "
-      + "settings, and load the page again. Until then you can choose photos, or drop them here."],
-    none: ["There is no camera that works", "You can choose photos, or drop them here."],
-    starting: ["The camera starts", "Your browser may ask whether it may."],
-    resting: ["The camera rests", "It goes on when you look at this page."],
-  }[camera.state];
-  return h("div", { class: "finder", "data-key": "finder" },
-    h("h2", {}, words[0]), h("p", { class: "quiet" }, words[1]),
-    ["unasked", "none", "denied"].includes(camera.state) && h("p", { class: "row" },
-      h("button", { class: "primary", "data-act": "camera" },
-        camera.state === "unasked" ? "Continue" : "Try again")),
-    camera.state === "unasked" && h("p", { class: "quiet" }, "Or drop photos of your shelves here."));
-}
-
 function controls() {
   const { pauseEndsMilliseconds, quota } = state.file ?? {};
   const isPaused = pauseEndsMilliseconds > Date.now();
@@ -278,13 +286,14 @@ function controls() {
     h("div", { class: "side", "data-key": "choose" }, h("label", { class: "button" },
       "Choose photos",
       h("input", { id: "files", type: "file", accept: "image/jpeg,image/png", multiple: true }))),
-    camera.state === "live" && h("button", { class: "shutter", "data-key": "shutter",
+    // It keeps the focus while the camera is paused: a key on it goes on, as any other does.
+    camera.isShown && h("button", { class: "shutter", "data-key": "shutter",
       "data-act": "shoot", "aria-disabled": isPaused && "true" },
     h("span", { class: "hidden" }, isPaused ? "The scan service wants a pause; it goes on "
-      : "Take a photo"),
+      : camera.state === "live" ? "Take a photo" : "Go on with the camera"),
     isPaused && h("span", { role: "timer" }, countdown(pauseEndsMilliseconds, "now"))),
     h("div", { class: "side end", "data-key": "quota" },
-      isPaused && camera.state !== "live" && h("p", { role: "timer" },
+      isPaused && !camera.isShown && h("p", { role: "timer" },
         "The scan service wants a pause. It goes on ", countdown(pauseEndsMilliseconds, "now"),
         "."),
       quota && h("p", {}, "Left today: ", h("strong", { class: "number" }, quota.left))),
@@ -306,8 +315,10 @@ function showSoon() {
 function show() {
   const [current, { file, failure, isLive }] = [view(), state];
   document.body.dataset.view = current;
-  const isLooking = current === "capture" && camera.state === "live";
+  const isLooking = current === "capture" && camera.isShown;
   document.body.classList.toggle("looking", isLooking);
+  document.body.classList.toggle("frozen", isLooking && camera.state !== "live");
+  const place = placeInGrid(document.activeElement);
   const badge = { library: file?.books ? String(file.books) : null };
   morph(part("views"), views.map(([name, title]) => h("li", {},
     h("a", { class: "button", href: `#/${name}`, "aria-current": name === current && "page" },
@@ -322,8 +333,24 @@ function show() {
   if (current === "library") main.before(part("queue")); else main.after(part("queue"));
   morph(main, [...notices(), ...content(current, file)]);
   morph(part("controls"), current === "capture" ? controls() : []);
+  // By the wheel it moves while it has the focus, too.
+  if (part("zoom")) part("zoom").value = camera.zoom;
+  keepFocus(place);
   showSheet();
   showToast();
+}
+
+/** Which card has the focus. */
+const placeInGrid = (element) => {
+  const card = element?.closest(".book");
+  return card ? [...card.parentElement.children].indexOf(card) : null;
+};
+
+/** A card that goes leaves the focus to the one that takes its place. */
+function keepFocus(place) {
+  if (place === null || document.activeElement !== document.body) return;
+  const cards = document.querySelectorAll(".grid [data-act=book]");
+  (cards[Math.min(place, cards.length - 1)] ?? main).focus({ preventScroll: true });
 }
 
 // What is said at the foot of the page.
@@ -361,7 +388,7 @@ function content(current, file) {
     if (file) return library(state, covers);
     return state.failure ? [] : [h("p", { class: "quiet", "data-key": "first" }, "One moment…")];
   }
-  return camera.state === "live" ? [] : [finder()];
+  return finder(camera);
 }
 
 // What lies over the page: one photo, or one book.
@@ -409,6 +436,9 @@ const acts = {
   camera() {
     camera.start();
   },
+  focus() {
+    return focusOn(innerWidth / 2, innerHeight / 2);
+  },
   shoot,
   photo({ scan }) {
     state.open = { scan: Number(scan) };
@@ -437,8 +467,8 @@ const acts = {
     if (found) outbox.drop(found);
     sheet.close();
   },
-  async book({ isbn }) {
-    const open = { isbn, found: null, isRaw: false, saved: null, error: null };
+  async book({ isbn, raw }) {
+    const open = { isbn, found: null, isRaw: raw === "yes", saved: null, error: null };
     state.open = open;
     await askOfBook(open);
     show();
@@ -460,7 +490,7 @@ const acts = {
     show();
   },
   async delete({ isbn }) {
-    const { found } = state.open;
+    const found = state.open?.found ?? await program.get("book", { isbn });
     // Before there is news of it: it is nobody else's doing.
     state.open = null;
     sheet.close();
@@ -494,7 +524,7 @@ const acts = {
     return null;
   },
   more() {
-    state.asked.limit += 200;
+    state.asked.limit += SOME;
     return null;
   },
 };
@@ -575,12 +605,16 @@ document.addEventListener("change", ({ target }) => {
 
 let typing = 0;
 document.addEventListener("input", ({ target }) => {
+  if (target.id === "zoom") camera.zoomTo(Number(target.value));
   if (target.id !== "text") return;
+  const look = (limit) => {
+    Object.assign(state.asked, { text: target.value.trim(), limit });
+    refresh("books");
+  };
+  // Cards take longer than the search. The others come in a pause.
+  look(SCREEN);
   clearTimeout(typing);
-  typing = setTimeout(() => {
-    state.asked.text = target.value.trim();
-    refresh();
-  }, 150);
+  typing = setTimeout(look, 300, SOME);
 });
 
 document.addEventListener("submit", (event) => {
@@ -609,9 +643,23 @@ document.addEventListener("visibilitychange", () => {
   camera.want(!document.hidden && view() === "capture");
 });
 
+// One that nobody uses pauses, and goes on with a tap or a key.
+for (const name of ["pointerdown", "pointermove", "keydown", "wheel"]) {
+  document.addEventListener(name, () => camera.used(), { capture: true, passive: true });
+}
+for (const name of ["pointerdown", "keydown"]) {
+  document.addEventListener(name, () => {
+    if (camera.state === "paused") camera.start();
+  });
+}
+
+watchLens(camera, focusOn);
+watchMenu(part("menu"), listed);
+
 addEventListener("hashchange", open);
 setInterval(() => {
   tick();
+  if (camera.tire()) announce("The camera is paused. Tap, or press a key, and it goes on.");
   // What is done goes after a while, and a pause ends.
   if (state.file?.photos.some((photo) => !isShown(photo)) || state.file?.pauseEndsMilliseconds) show();
 }, 1000);

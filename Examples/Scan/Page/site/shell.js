@@ -1,7 +1,7 @@
 // The page's own files while the program is down. What the program answers is never kept.
 
 const FILES = ["/", "/kit.css", "/kit.js", "/scan.css", "/scan.js", "/book.js", "/camera.js",
-  "/library.js", "/outbox.js", "/photos.js", "/shrink.js", "/store.js", "/wing.svg",
+  "/finder.js", "/library.js", "/menu.js", "/outbox.js", "/photos.js", "/shrink.js", "/store.js", "/wing.svg",
   "/manifest.json"];
 
 addEventListener("install", (event) => {
