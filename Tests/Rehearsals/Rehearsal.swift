@@ -26,17 +26,15 @@ package enum Rehearsal {
     return first...(first + count - 1)
   }
 
-  /// Where to look for a planted bug: among all seeds in a long rehearsal, and in a short one from
-  /// the seed on that the tables of `Docs/Testing.md` have for it.
-  package static func seeds(_ all: ClosedRange<UInt64>, catching bug: String) throws
-    -> ClosedRange<UInt64>
-  {
-    if isLong { return all }
+  /// Where to look for a planted bug: from the seed on that the tables of `Docs/Testing.md` have for
+  /// it, and then among those before it.
+  package static func seeds(_ all: ClosedRange<UInt64>, catching bug: String) throws -> [UInt64] {
     let root = URL(filePath: #filePath).appending(path: "../../..").standardized
     let text = try String(contentsOf: root.appending(path: "Docs/Testing.md"), encoding: .utf8)
     let row = text.split(separator: "\n").first { $0.hasPrefix("| `\(bug)` |") }
     let known = row?.split(separator: "|").last.flatMap { UInt64($0.filter { $0 != " " }) }
-    return (known.flatMap { all.contains($0) ? $0 : nil } ?? all.lowerBound)...all.upperBound
+    let first = known.flatMap { all.contains($0) ? $0 : nil } ?? all.lowerBound
+    return Array(first...all.upperBound) + Array(all.lowerBound..<first)
   }
 
   package static func count(_ long: Int, short: Int) -> Int { isLong ? long : short }

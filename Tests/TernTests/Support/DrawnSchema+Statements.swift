@@ -42,6 +42,9 @@ extension DrawnSchema {
       6 where !changing.isEmpty:
       return "UPDATE \(clause)\(table.quoted) SET \(sets(some(changing))) WHERE \(match())"
     case 7 where !changing.isEmpty:
+      // A trigger changes the order in which SQLite takes the rows of a WITHOUT ROWID table, and so
+      // which of them a conflict stops.
+      let clause = table.isWithoutRowid ? "" : clause
       return "UPDATE \(clause)\(table.quoted) SET \(sets(some(changing)))"
     case 8: return "UPDATE \(clause)\(table.quoted) SET \(sets([table.keys[0]])) WHERE \(match())"
     default: return "DELETE FROM \(table.quoted) WHERE \(match())"
