@@ -239,7 +239,8 @@ async function focusOn(left, top) {
   if (!camera.canFocus) return;
   const [mark, frame] = [part("mark"), part("finder").getBoundingClientRect()];
   mark.style.translate = `${left}px ${top}px`;
-  const marking = mark.animate({ opacity: [1, 1, 0] }, { duration: 1200 });
+  const marking = mark.animate(
+    { opacity: still.matches ? [1, 1] : [1, 1, 0] }, { duration: 1200 });
   try {
     await camera.focusOn((left - frame.left) / frame.width, (top - frame.top) / frame.height);
     announce("The camera focuses.");
