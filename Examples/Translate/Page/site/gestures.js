@@ -11,7 +11,8 @@ let [finger, isSettling] = [null, false];
 export const isHeld = () => isSettling || Boolean(finger?.kind);
 
 /** `acts` are `swiped` with a question's id, which tells whether it is gone; `canPull`, `pulled`
- * and `swapped`; `pulling` with whether that is far enough, or null for no more; and `released`. */
+ * and `swapped`; `pulling` with whether that is far enough, or null for no more, and how much of
+ * its words is seen; and `released`. */
 export function watch(acts) {
   document.addEventListener("touchstart", (event) => begin(event, acts), { passive: true });
   // Not passive: what means something here scrolls nothing.
@@ -55,7 +56,8 @@ function move(event, acts) {
     entry.classList.toggle("enough", isEnough);
     entry.style.setProperty("--dragged", `${finger.far}px`);
   } else if (kind === "pull") {
-    acts.pulling(isEnough, Math.min(1, finger.far / enough));
+    // All of it is seen at half the way.
+    acts.pulling(isEnough, Math.min(1, (2 * finger.far) / enough));
   }
 }
 
