@@ -36,6 +36,19 @@ enum SpokenSound {
     var status: CInt = 0
     while waitpid(spoken.id, &status, 0) < 0, errno == EINTR {}
     if isLong { return .long }
-    return status == 0 && !sound.isEmpty ? .wave(sound) : .failed
+    return status == 0 && !sound.isEmpty ? .wave(sized(sound)) : .failed
+  }
+
+  /// `espeak-ng` prints the head before it knows the length, and says the greatest there is.
+  private static func sized(_ wave: Data) -> Data {
+    let head = 44
+    guard wave.count >= head, wave[36..<40].elementsEqual("data".utf8) else { return wave }
+    var wave = wave
+    for (place, before) in [(4, 8), (40, head)] {
+      withUnsafeBytes(of: UInt32(wave.count - before).littleEndian) {
+        wave.replaceSubrange(place..<place + 4, with: $0)
+      }
+    }
+    return wave
   }
 }
