@@ -12,8 +12,7 @@ import scan_camera as camera
 import scan_library as library
 import strangers
 from browser import Failed, LOOKS, MORE_LOOKS, check
-# `photographs.py` has some of these from here.
-from scan_rig import (Chromium, PATIENCE, ROOT, Rig, SHELVES, blank, choose, eventually, gone, opened, photo, png,
+from scan_rig import (Chromium, PATIENCE, Rig, SHELVES, blank, choose, eventually, gone, opened, photo, png,
                       problems, view)
 
 
