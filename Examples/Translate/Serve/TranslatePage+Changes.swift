@@ -12,8 +12,8 @@ extension TranslatePage {
   }
 
   private struct Asking: Decodable {
-    /// Drawn by the page, so that it can send a question again of which it heard nothing. None by one
-    /// that was opened before there were any.
+    /// Drawn by the page, so that it can send a question again of which it heard nothing. A page
+    /// that was opened before there were ids sends none.
     let id: UUID?
     let text, from, to: String
     let talk: String?
@@ -102,14 +102,15 @@ extension TranslatePage {
     guard asking.from != asking.to else { throw Refusal(Word.sameLanguage.text(asking.to)) }
     let id = (asking.id ?? UUID()).uuidString.lowercased()
     let (before, known) = try await database.pool.read { db in
-      func talk(_ isIt: String, _ id: String?) throws -> Chat.Conversation? {
+      func talk(_ place: String, _ id: String?) throws -> Chat.Conversation? {
         try Chat.Conversation.fetchOne(
-          db, sql: "SELECT * FROM conversation WHERE id = \(isIt)", arguments: [id])
+          db, sql: "SELECT * FROM conversation WHERE id = \(place)", arguments: [id])
       }
       return (
         try talk("(SELECT conversation FROM phrase WHERE id = ?)", id), try talk("?", asking.talk)
       )
     }
+    // The page never heard that it was asked.
     if let before { return Asked(id, in: before) }
     let talk = Self.turned(known, asking)
     let question = Question(

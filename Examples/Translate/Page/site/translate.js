@@ -477,8 +477,8 @@ const acts = {
   },
 };
 
-/** The same for a question that is sent again, since nothing was heard of it: it may be there. With two
- * sides it may have changed the languages, too. */
+/** The same for a question that is sent again, since nothing was heard of it: it may be there. With
+ * two sides it may have changed the languages, too. */
 function keyOf({ text, from, to, talk: conversation, turns }) {
   const asked = JSON.stringify([text, conversation, ...turns ? [] : [from, to]]);
   const unheard = JSON.parse(sessionStorage.getItem("unheard") ?? "{}");
