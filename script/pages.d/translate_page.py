@@ -1295,7 +1295,7 @@ def main(translate, interpreter, tern, pictures, *names):
     try:
         run([flows[name] for name in first], programs, pictures)
     finally:
-        status = beside.wait(timeout=300)
+        status = beside.wait(timeout=900)
     check(status == 0, "the other half failed")
 
 
