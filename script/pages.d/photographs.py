@@ -121,8 +121,9 @@ class Photographer:
                 (SELECT count(*) FROM find WHERE scan = scan.id) FROM scan {jobs}"""),
             "finds": self.rig.query("SELECT count(*) FROM find")[0][0],
             "seen": self.rig.query("SELECT sum(timesScanned) FROM book")[0][0],
-            "clean-ups": dict(self.rig.query("""SELECT state, count(*) FROM grdb_tern_jobs
-                WHERE kind = 'scan.clean-up' GROUP BY state""")),
+            # Of those that are done the queue keeps some.
+            "left": self.rig.query(
+                "SELECT count(*) FROM grdb_tern_jobs WHERE state <> 'done'")[0][0],
             "files": [path.name for path in self.rig.folder.glob("scan.sqlite-files/**/*")
                       if path.is_file() and not path.name.endswith("lock")],
             "service": self.rig.counts(),
@@ -138,8 +139,10 @@ class Photographer:
             found.append(f"the database has {difference(zip(names), zip(sorted(self.given)))}")
         if facts["finds"] != facts["seen"]:
             found.append(f"{facts['finds']} finds are counted as {facts['seen']}")
-        if facts["clean-ups"] != {"done": photos}:
-            found.append(f"of {photos} clean-ups there are {facts['clean-ups']}")
+        if facts["left"]:
+            found.append(f"{facts['left']} jobs have not ended well")
+        if service["jobsCleaned"] != photos:
+            found.append(f"the service cleaned up {service['jobsCleaned']} of {photos} scans")
         found += [f"the file {one} is left" for one in facts["files"]]
         asked, lost = self.network.asked, self.network.lost
         found += [f"a photo was sent {asked[one]} times, and {lost[one]} answers were lost"
