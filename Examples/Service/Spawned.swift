@@ -65,8 +65,12 @@ package struct Spawned: Sendable {
     sigemptyset(&signals)
     sigaddset(&signals, SIGPIPE)
     posix_spawnattr_setsigdefault(&attributes, &signals)
+    // Nor does it block what this thread blocks: it is ended by SIGTERM.
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
     posix_spawnattr_setflags(
-      &attributes, CShort(POSIX_SPAWN_SETPGROUP) | CShort(POSIX_SPAWN_SETSIGDEF))
+      &attributes,
+      CShort(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
     if let given {
       posix_spawn_file_actions_adddup2(&actions, given.read, STDIN_FILENO)
     } else {

@@ -70,6 +70,24 @@ struct ServiceTests {
     #expect(said.contains("SEEN=yes") && !said.contains("secret-of-the-environment"))
   }
 
+  @Test func `a program of the system is ended by SIGTERM, whatever this one blocks`() async throws
+  {
+    let status = try await blocking {
+      var (blocked, before) = (sigset_t(), sigset_t())
+      sigemptyset(&blocked)
+      sigaddset(&blocked, SIGTERM)
+      pthread_sigmask(SIG_BLOCK, &blocked, &before)
+      defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+      let spawned = try Spawned("/bin/sleep", ["30"])
+      close(spawned.output)
+      kill(-spawned.id, SIGTERM)
+      var status: CInt = 0
+      while waitpid(spawned.id, &status, 0) < 0, errno == EINTR {}
+      return status
+    }
+    #expect(status & 0x7F == SIGTERM)
+  }
+
   @Test func `a terminal obeys nothing of what another device said`() {
     let bad = "\u{1B}]0;x\u{7}\n"
     let entry = Entry(

@@ -101,23 +101,35 @@ extension TranslatePage {
     }
     guard asking.from != asking.to else { throw Refusal(Word.sameLanguage.text(asking.to)) }
     let id = (asking.id ?? UUID()).uuidString.lowercased()
-    let (before, known) = try await database.pool.read { db in
-      func talk(_ place: String, _ id: String?) throws -> Chat.Conversation? {
-        try Chat.Conversation.fetchOne(
-          db, sql: "SELECT * FROM conversation WHERE id = \(place)", arguments: [id])
-      }
-      return (
-        try talk("(SELECT conversation FROM phrase WHERE id = ?)", id), try talk("?", asking.talk)
-      )
-    }
     // The page never heard that it was asked.
-    if let before { return Asked(id, in: before) }
+    if let before = try await asked(id) { return before }
+    let known = try await database.pool.read { db in
+      try Chat.Conversation.fetchOne(db, key: asking.talk)
+    }
     let talk = Self.turned(known, asking)
     let question = Question(
       id: id, text: asking.text, source: asking.from, target: asking.to, conversation: talk.id)
-    // One action: what was said, and whose turn it is now.
-    _ = try await database.ask([question]) { try talk.save($0) }
+    do {
+      // One action: what was said, and whose turn it is now.
+      _ = try await database.ask([question]) { try talk.save($0) }
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      // Or it sent it again at once.
+      guard let before = try await asked(id) else { throw error }
+      return before
+    }
     return Asked(id, in: talk)
+  }
+
+  /// - Returns: `nil` where there is no such question.
+  private func asked(_ id: String) async throws -> Asked? {
+    try await database.pool.read { db in
+      try Chat.Conversation.fetchOne(
+        db,
+        sql: """
+          SELECT * FROM conversation WHERE id = (SELECT conversation FROM phrase WHERE id = ?)
+          """, arguments: [id]
+      ).map { Asked(id, in: $0) }
+    }
   }
 
   /// The conversation after a turn.

@@ -124,7 +124,7 @@ struct CountsDocument: Codable, Sendable {
   var streamsOpened = 0
   var streamsOpen = 0
   var jobsByDevice: [String: Int] = [:]
-  /// By the SHA-256 of a photo's bytes.
+  /// By a hash of a photo's bytes, which each process makes in another way.
   var jobsByPhoto: [String: Int] = [:]
   /// By the problem's code.
   var refusals: [String: Int] = [:]
