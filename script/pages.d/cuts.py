@@ -28,7 +28,8 @@ class Network:
         self.service_port, self.name, self.draw = service_port, name, draw
         # By a question's name: how often it was asked, and its answer not carried whole.
         self.asked, self.lost = collections.Counter(), collections.Counter()
-        self.cuts, self.answers, self.isRepeating, self.links = 0, 0, False, set()
+        self.cuts, self.answers, self.links = 0, 0, set()
+        self.isRepeating = self.isDeath = False
         self.loop, self.going, self.port = asyncio.new_event_loop(), None, 0
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
         self._do(self._open())
@@ -46,11 +47,14 @@ class Network:
             self._do(self._open())
         self.going = None
 
-    def forgive(self):
-        """The program dies: an answer that it had may be one that it never saved."""
-        for link in list(self.links):
-            if link.answered:
-                self.lost[link.answered] += 1
+    @contextlib.contextmanager
+    def death(self):
+        """The program dies within: an answer that it had may be one that it never saved, also one
+        that came only just before."""
+        self.isDeath = True
+        yield
+        eventually(lambda: not self.links, "a connection outlives its program")
+        self.isDeath = False
 
     async def _open(self):
         if self.port and self.server.is_serving():
@@ -83,8 +87,8 @@ class Network:
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         for way in ways:
             way.cancel()
-        self.links.discard(link)
         link.end()
+        self.links.discard(link)
 
     async def repeat(self, request):
         """What no network may do: asks once more what was answered."""
@@ -131,8 +135,9 @@ class Link:
             end.transport.abort()
 
     def end(self):
-        if self.open:
-            self.network.lost[self.open] += 1
+        name = self.open or self.network.isDeath and self.answered
+        if name:
+            self.network.lost[name] += 1
         for end in self.ends:
             end.close()
 

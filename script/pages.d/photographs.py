@@ -101,8 +101,8 @@ class Photographer:
         """While photos are on their way to the program; the page stays open."""
         yield
         time.sleep(self.draw.uniform(0, 0.3))  # real time: a moment of its own
-        self.network.forgive()
-        self.server.end(signal.SIGKILL)
+        with self.network.death():
+            self.server.end(signal.SIGKILL)
         self.deaths += 1
         time.sleep(self.draw.uniform(0.3, 2))  # real time: until somebody starts it
         self.server = self.rig.serve()

@@ -127,8 +127,8 @@ class Typist:
         """While the question is on its way; the page stays open."""
         self.button.click()
         time.sleep(self.draw.uniform(0, 0.05))  # real time: a moment of its own
-        self.network.forgive()
-        self.server.end(signal.SIGKILL)
+        with self.network.death():
+            self.server.end(signal.SIGKILL)
         self.deaths += 1
         time.sleep(self.draw.uniform(0.3, 2))  # real time: until somebody starts it
         self.server = self.rig.serve("many", self.server.port)
