@@ -7,7 +7,7 @@ import contextlib
 import re
 import threading
 
-from browser import eventually
+from browser import check, eventually
 
 # In seconds: for how long the network is there, and for how long it is away.
 THERE, AWAY = (2.5, 5.5), (0.5, 2)
@@ -43,6 +43,9 @@ class Network:
 
     def stay(self):
         """Is there from now on."""
+        if self.going and self.going.done():
+            self.going.result()
+        check(self.cuts or not self.going, "the network was never cut")
         if self.going and self.going.cancel():
             self._do(self._open())
         self.going = None

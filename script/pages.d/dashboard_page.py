@@ -133,6 +133,9 @@ def lets_operators_in(browser, rig):
         page.keyboard.press("Enter")
         page.get_by_text("makes a token").first.wait_for()
         browser.state(page, "refused", "desktop-light")
+        page.get_by_label("Token").fill(rig.token + "…")
+        page.keyboard.press("Enter")
+        page.get_by_text("a character that no token has").first.wait_for()
         enter(page, rig)
         check(rig.token not in page.url, "the address has the token")
         check(page.evaluate("localStorage.length + document.cookie.length") == 0, "the token outlives the tab")
@@ -201,7 +204,7 @@ def follows(browser, rig):
         rig.write(device, 3)
         page.get_by_role("row", name="work").get_by_text("+3").wait_for(timeout=20_000)
         show(page, "work")
-        page.get_by_text("+3 since this page was opened").wait_for()
+        page.get_by_text("+3 since this page first showed it").wait_for()
         rig.end(signal.SIGKILL)
         page.get_by_text("The server does not answer").first.wait_for(timeout=20_000)
         page.get_by_text("Below is what was read last").wait_for()
@@ -210,7 +213,7 @@ def follows(browser, rig):
         page.get_by_text("The server does not answer").first.wait_for(state="detached", timeout=30_000)
         # The operator's token is a file's, not the process's.
         rig.write((device[0], Space(rig.devices, "work", device[1].token)), 1)
-        page.get_by_text("+4 since this page was opened").wait_for(timeout=20_000)
+        page.get_by_text("+4 since this page first showed it").wait_for(timeout=20_000)
     rig.ask("PUT", "spaces/work/suspension")
 
 

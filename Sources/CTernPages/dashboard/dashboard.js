@@ -1,7 +1,7 @@
 // The dashboard of `tern serve`: asks for an operator's token, reads the server again and again
 // while somebody looks, and shows what it answers.
 
-import { announce, h, morph } from "./kit.js";
+import { announce, h, morph, Refusal } from "./kit.js";
 import { notice } from "./parts.js";
 import { Operator } from "./operator.js";
 import * as screens from "./spaces.js";
@@ -11,7 +11,15 @@ const PERIOD = 5000;
 
 const operator = new Operator();
 const main = document.getElementById("main");
-const state = { place: null, answer: null, first: {}, failure: null, read: null };
+const state = {};
+forget();
+
+/** Nothing is shown to whoever comes next. */
+function forget() {
+  Object.assign(state, {
+    place: null, answer: null, first: new Map(), failure: null, read: null,
+  });
+}
 
 // The view is in the address, so that the browser's own way back works.
 function place() {
@@ -51,23 +59,32 @@ async function read() {
 
 async function readOnce() {
   const asked = place();
-  const failed = state.failure?.message;
+  const { token } = operator;
+  const failed = state.failure;
   try {
     const answer = asked.view === "space" ? await operator.space(asked.name)
       : await operator.spaces(asked.name);
-    // Somebody left while the server was asked.
-    if (!operator.isKnown) return;
-    for (const space of answer.spaces ?? [answer.space]) {
-      if (!space.damaged) state.first[space.name] ??= space;
-    }
+    // Somebody left while the server was asked, and may have come back.
+    if (token !== operator.token) return;
+    for (const space of answer.spaces ?? [answer.space]) note(space);
     Object.assign(state, { place: asked, answer, failure: null, read: new Date() });
-    if (failed) announce("The server answers again.");
+    if (failed?.passes) announce("The server answers again.");
   } catch (error) {
-    state.failure = error;
+    if (token !== operator.token) return;
     // The token was taken away, or never was one.
-    if (error.status === 401) operator.leave();
-    if (failed !== error.message) announce(error.message);
+    if (error.status === 401) {
+      operator.leave();
+      forget();
+    }
+    state.failure = error;
+    if (failed?.message !== error.message) announce(error.message);
   }
+}
+
+/** What a space was when this page first showed it; one that was made anew begins anew. */
+function note(space) {
+  const known = state.first.get(space.name);
+  if (!space.damaged && !(known?.position <= space.position)) state.first.set(space.name, space);
 }
 
 // Showing.
@@ -101,7 +118,7 @@ function content() {
     top.push(h("p", { class: "quiet", "data-key": "old" }, "Below is what was read last."));
   }
   return [...top, ...asked.view === "space"
-    ? screens.space(answer, state.first[answer.space.name])
+    ? screens.space(answer, state.first.get(answer.space.name))
     : screens.list(answer, asked.name, state.first)];
 }
 
@@ -122,13 +139,23 @@ function show() {
 
 // What a person does.
 
+function enter(token) {
+  // A header takes no other characters, such as those that come along from a page.
+  const isToken = /^[\x21-\x7e]+$/.test(token);
+  state.failure = isToken ? null : new Refusal(401, {
+    code: "unauthorized", message: "This is no token: it has a character that no token has.",
+  });
+  if (isToken) operator.enter(token);
+  else announce(state.failure.message);
+  if (isToken) refresh();
+  else show();
+}
+
 document.addEventListener("submit", (event) => {
   event.preventDefault();
   const given = new FormData(event.target);
   if (event.target.dataset.act === "enter") {
-    operator.enter(given.get("token").trim());
-    state.failure = null;
-    refresh();
+    enter(given.get("token").trim());
   } else {
     location.hash = screens.spaceAddress(given.get("space").trim());
   }
@@ -137,7 +164,7 @@ document.addEventListener("submit", (event) => {
 document.addEventListener("click", (event) => {
   if (!event.target.closest("[data-act=leave]")) return;
   operator.leave();
-  Object.assign(state, { place: null, answer: null, first: {}, failure: null, read: null });
+  forget();
   show();
 });
 

@@ -4,6 +4,9 @@ import { Refusal } from "./kit.js";
 
 const KEY = "tern-operator";
 
+/** Milliseconds in which a server answers that is there. */
+const PATIENCE = 15_000;
+
 /** The server, for an operator. The token stays in this tab until it is closed or `leave` is
  * called, and is sent as a header alone. */
 export class Operator {
@@ -11,6 +14,10 @@ export class Operator {
 
   get isKnown() {
     return this.#token !== "";
+  }
+
+  get token() {
+    return this.#token;
   }
 
   enter(token) {
@@ -39,7 +46,9 @@ export class Operator {
     try {
       response = await fetch(address, {
         headers: { Authorization: `Bearer ${this.#token}` }, cache: "no-store",
+        signal: AbortSignal.timeout(PATIENCE),
       });
+      // A proxy's page is no answer of the server's.
       answer = await response.json();
     } catch {
       throw new Refusal(0, {

@@ -28,7 +28,7 @@ function fullness({ quota, bytes: used, operations }) {
     quota?.operations ? operations / quota.operations : 0);
 }
 
-/** What came since the page was opened. */
+/** What came since the page first showed it. */
 function growth(space, first) {
   const pushed = space.position - first.position;
   return pushed ? `+${count(pushed)}` : "none";
@@ -38,7 +38,7 @@ const limit = (value, words) => (value ? `of ${words(value)}` : "no quota of its
 
 // All spaces.
 
-/** `first` has each space as it was when the page first saw it. */
+/** `first` has each space as it was when the page first showed it, by name. */
 export function list({ spaces, more }, after, first) {
   const find = h("form", { class: "card find", "data-key": "find", "data-act": "find" },
     h("label", {}, "Space", h("input", {
@@ -48,7 +48,7 @@ export function list({ spaces, more }, after, first) {
   const rows = spaces.map((space) => {
     const name = h("a", { href: spaceAddress(space.name), class: "value" }, space.name);
     if (space.damaged) return [name, "", "", "", [tags(space), " ", space.damaged]];
-    return [name, space.operations, bytes(space.bytes), growth(space, first[space.name]),
+    return [name, space.operations, bytes(space.bytes), growth(space, first.get(space.name)),
       [tags(space), tags(space).length ? "" : "served"]];
   });
   return [
@@ -57,7 +57,7 @@ export function list({ spaces, more }, after, first) {
     table("By name", ["name", "operations", "stored", "new", "state"], rows)
       ?? empty(after ? "No space has a later name." : "The server has no spaces."),
     h("p", { class: "quiet", "data-key": "new" },
-      "New is what devices pushed since this page was opened."),
+      "New is what devices pushed since this page first showed the space."),
     after || more ? h("nav", { class: "row", "data-key": "pages", "aria-label": "Pages" },
       after && h("a", { class: "button", href: listAddress("") }, "First spaces"),
       more && h("a", { class: "button", href: listAddress(spaces.at(-1).name) }, "Next spaces"))
@@ -80,7 +80,7 @@ export function space({ space: about, horizon, replicas, tokens, snapshots }, fi
         figure("Stored", bytes(about.bytes),
           `operations and snapshots; ${limit(about.quota.bytes, bytes)}`),
         figure("Newest position", count(about.position),
-          `${growth(about, first)} since this page was opened`),
+          `${growth(about, first)} since this page first showed it`),
         figure("Trimmed up to", count(horizon.trimmed),
           horizon.snapshot ? `a snapshot holds everything up to ${count(horizon.snapshot)}`
             : "no snapshot stands for operations"),

@@ -50,7 +50,10 @@ extension AdminAPI {
     }
     try body.checkIsEmpty()
     if route.call == .getSpace {
-      return Response(json: try await queue.write(to: space) { try details(of: target) })
+      // The tokens of all spaces are looked through, and hold up nobody's push.
+      let tokens = try await queue.read { try service.store.tokens().filter { $0.space == space } }
+      return Response(
+        json: try await queue.write(to: space) { try details(of: target, with: tokens) })
     }
     let done = try await queue.write(to: space) { try change(target, by: route.call) }
     if route.call == .deleteSpace { tidy(nil) }
@@ -80,7 +83,9 @@ extension AdminAPI {
   }
 
   /// All that is known of a space, but for its content.
-  private func details(of target: AdminTarget) throws -> SpaceDetailsDocument {
+  private func details(
+    of target: AdminTarget, with tokens: [TokenRecord]
+  ) throws -> SpaceDetailsDocument {
     let (service, space) = (target.service, target.space)
     let horizon = try service.asOperator.horizon(of: space)
     return SpaceDetailsDocument(
@@ -89,7 +94,7 @@ extension AdminAPI {
       horizon: HorizonDocument(horizon),
       replicas: try service.authors(of: space).sorted { $0.key < $1.key }
         .map { ReplicaDocument($0.key, $0.value) },
-      tokens: try service.store.tokens().filter { $0.space == space }.map { TokenDocument($0) },
+      tokens: tokens.map { TokenDocument($0) },
       snapshots: try service.snapshots(of: space).map { SnapshotDocument($0) })
   }
 

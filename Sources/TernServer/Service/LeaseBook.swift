@@ -88,7 +88,14 @@ final class LeaseBook: Sendable {
   /// was dropped, whatever was noted.
   func newest(of written: [ReplicaID: Lease], in space: SpaceName) -> [ReplicaID: Lease] {
     let noted = waiting(in: space)
-    return Dictionary(uniqueKeysWithValues: written.map { ($0, noted[$0] ?? $1) })
+    return Dictionary(
+      uniqueKeysWithValues: written.map { replica, lease in
+        // Another process may have written a newer one.
+        guard let later = noted[replica], later.renewed >= lease.renewed else {
+          return (replica, lease)
+        }
+        return (replica, later)
+      })
   }
 
   /// Forgets what was written down, but for what moved on meanwhile.

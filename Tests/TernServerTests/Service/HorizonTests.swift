@@ -58,6 +58,11 @@ struct HorizonTests {
     #expect(try service.asOperator.horizon(of: .home).readers.first?.lease.renewed == now)
     let written = try other.asOperator.horizon(of: .home).readers.first
     #expect(written?.replica == bob && written?.lease.renewed == now.addingTimeInterval(-2))
+    // A server that writes a newer one down is believed.
+    test.clock.now += 1000
+    let newer = Lease(position: 1, renewed: test.clock.date)
+    try other.store.update(.home) { try $0.set(newer, of: bob) }
+    #expect(try service.asOperator.horizon(of: .home).readers.first?.lease == newer)
     #expect(try other.asOperator.dropLease(of: bob, in: .home))
     #expect(try !other.asOperator.dropLease(of: bob, in: .home))
     #expect(try service.asOperator.horizon(of: .home).readers.map(\.replica) == [Author(1).replica])

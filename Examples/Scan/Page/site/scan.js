@@ -157,7 +157,10 @@ let covering = 0;
  * covers that are slow keep nothing but other covers. */
 function fetchCovers() {
   forgetCovers();
-  for (; covering < 2; covering += 1) fetchSomeCovers().finally(() => { covering -= 1; });
+  for (; covering < 2; covering += 1) {
+    // It is counted no more when it asks anew, which may begin another one. What came takes room.
+    fetchSomeCovers().finally(() => { covering -= 1; }).then((isNew) => isNew && refresh());
+  }
 }
 
 async function fetchSomeCovers() {
@@ -179,8 +182,7 @@ async function fetchSomeCovers() {
       if (error.passes) setTimeout(() => covers.delete(coverURL), 30_000);
     }
   }
-  // They take room now.
-  return isNew && refresh();
+  return isNew;
 }
 
 /** Only what is listed is kept. */
@@ -219,12 +221,13 @@ const scripts = globalThis.trustedTypes?.createPolicy("scan", {
 const camera = new Camera(part("video"), () => showSoon());
 const darkroom = new Darkroom(scripts.createScriptURL("/shrink.js"));
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-let shots = 0;
+// Whether the last press woke the camera: then it takes no photo, however long it lasts.
+let [shots, wakes] = [0, false];
 
 /** Never waits: the flash first, then the frame, and the rest beside the page. */
 function shoot() {
   const { pauseEndsMilliseconds } = state.file ?? {};
-  if (camera.state !== "live" || pauseEndsMilliseconds > Date.now()) return;
+  if (wakes || camera.state !== "live" || pauseEndsMilliseconds > Date.now()) return;
   part("flash").animate(
     { opacity: still.matches ? [0.5, 0.5] : [1, 0] }, { duration: still.matches ? 120 : 180 });
   navigator.vibrate?.(10);
@@ -649,8 +652,10 @@ for (const name of ["pointerdown", "pointermove", "keydown", "wheel"]) {
   document.addEventListener(name, () => camera.used(), { capture: true, passive: true });
 }
 for (const name of ["pointerdown", "keydown"]) {
-  document.addEventListener(name, () => {
-    if (camera.state === "paused") camera.start();
+  document.addEventListener(name, ({ repeat }) => {
+    if (repeat) return;
+    wakes = camera.state === "paused";
+    if (wakes) camera.start();
   });
 }
 

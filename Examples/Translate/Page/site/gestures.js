@@ -5,10 +5,10 @@
 /** How far a finger goes before it means something, and how far for that to happen, in pixels. */
 const [slop, enough] = [10, 96];
 
-let [finger, isSettling] = [null, false];
+let [finger, settling] = [null, 0];
 
 /** Whether something moves with a finger, or away from one. It is not drawn anew meanwhile. */
-export const isHeld = () => isSettling || Boolean(finger?.kind);
+export const isHeld = () => settling > 0 || Boolean(finger?.kind);
 
 /** `acts` are `swiped` with a question's id, which tells whether it is gone; `canPull`, `pulled`
  * and `swapped`; `pulling` with whether that is far enough, or null for no more, and how much of
@@ -88,14 +88,15 @@ async function end(acts, isLifted) {
 
 /** Moves a turn on in the way that it went, or back where it was. */
 async function letGo(entry, far, swiped) {
-  isSettling = true;
+  settling += 1;
   entry.classList.add("settling");
   entry.style.setProperty("--dragged", swiped ? `${Math.sign(far) * 110}%` : "0px");
   // Where less motion is wanted, there is nothing to wait for.
   await Promise.allSettled([...entry.children].flatMap((child) => child.getAnimations())
     .map(({ finished }) => finished));
-  isSettling = false;
-  if (swiped && await swiped(entry.dataset.key)) return;
+  const isGone = swiped && await swiped(entry.dataset.key);
+  settling -= 1;
+  if (isGone) return;
   entry.classList.remove("held", "enough", "settling");
   entry.style.removeProperty("--dragged");
 }

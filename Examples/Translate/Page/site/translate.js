@@ -556,6 +556,8 @@ document.addEventListener("click", ({ target }) => {
 gestures.watch({
   async swiped(id) {
     const isGone = await perform("remove", { id });
+    // Until the program's next answer says so.
+    if (isGone) state.now.entries = state.now.entries.filter((entry) => entry.id !== id);
     refresh();
     return isGone;
   },
