@@ -4,13 +4,12 @@ import TernJobs
 
 /// When an answer is likely to be there: after as long as the last ones of its service took.
 struct ExpectedAnswer: Encodable {
-  /// When its service was asked, and when the answer is likely to be there, in milliseconds since 1970.
+  /// When the question was asked, and when the answer is likely to be there, in milliseconds since
+  /// 1970.
   let since, until: Int64
 
   /// From fewer answers nothing follows, and from older ones nothing for today.
   private static let (fewest, most) = (3, 20)
-
-  init(since: Int64, until: Int64) { (self.since, self.until) = (since, until) }
 
   /// - Parameter job: of the question.
   /// - Returns: `nil` where nobody can tell: the last answers are too few, or the question was asked

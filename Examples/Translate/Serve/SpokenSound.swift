@@ -25,16 +25,18 @@ enum SpokenSound {
   private static func make(_ text: String, _ language: String, _ rate: Double) -> Result {
     // In words a minute.
     let speed = "\(Int((175 * rate).rounded()))"
-    let words = ["espeak-ng", "--stdout", "-v", language, "-s", speed, "--", text]
-    guard let spoken = try? Spawned("/usr/bin/env", words) else { return .failed }
+    let words = ["--stdout", "-v", language, "-s", speed, "--", text]
+    // The page says that nothing is heard, whatever keeps it from being started.
+    guard let program = Speaker.program, let spoken = try? Spawned(program, words) else {
+      return .failed
+    }
     let file = FileHandle(fileDescriptor: spoken.output, closeOnDealloc: false)
     // What can't be read is nothing to play.
     let sound = (try? file.read(upToCount: longest + 1)) ?? Data()
     let isLong = sound.count > longest
     // It ends there, whatever more it has to say.
     close(spoken.output)
-    var status: CInt = 0
-    while waitpid(spoken.id, &status, 0) < 0, errno == EINTR {}
+    let status = Speaker.wait(for: spoken.id)
     if isLong { return .long }
     return status == 0 && !sound.isEmpty ? .wave(sized(sound)) : .failed
   }

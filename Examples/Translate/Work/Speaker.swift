@@ -3,7 +3,7 @@ import Foundation
 
 /// `espeak-ng`, which speaks on this machine where it is installed.
 actor Speaker {
-  private static let program = (ProcessInfo.processInfo.environment["PATH"] ?? "")
+  static let program = (ProcessInfo.processInfo.environment["PATH"] ?? "")
     .split(separator: ":").map { "\($0)/espeak-ng" }
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
@@ -69,7 +69,7 @@ actor Speaker {
   }
 
   /// On a thread that may wait.
-  private static func wait(for id: pid_t) -> CInt {
+  static func wait(for id: pid_t) -> CInt {
     var status: CInt = 0
     while waitpid(id, &status, 0) < 0, errno == EINTR {}
     return status
