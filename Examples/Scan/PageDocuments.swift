@@ -55,8 +55,8 @@ struct BooksDocument: Encodable, Sendable {
     if query["review"] != nil { request = request.filter(literal: Book.toReview) }
     // Each book has one text, and those are counted sooner.
     let found: SQLRequest<Int> = "SELECT count(*) \(texts)"
-    let isAll = words == nil || query["review"] != nil
-    count = try isAll ? request.fetchCount(db) : found.fetchOne(db) ?? 0
+    let isByText = words != nil && query["review"] == nil
+    count = try isByText ? found.fetchOne(db) ?? 0 : request.fetchCount(db)
     let order = Self.orders[query["order"] ?? "added"] ?? "isbn"
     let limit = min(max(Int(query["limit"] ?? "") ?? 200, 1), 10_000)
     books = try request.order(sql: order + ", isbn").limit(limit).fetchAll(db)
