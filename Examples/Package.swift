@@ -54,7 +54,10 @@ let package = Package(
       swiftSettings: strict),
     // What the two programs share of their work, and their services have no use for.
     .target(
-      name: "ExampleWork", dependencies: ["ExamplePages", tern, ternJobs, ternNetwork, grdb],
+      name: "ExampleWork",
+      dependencies: [
+        "ExamplePages", "ExampleService", tern, ternJobs, ternNetwork, grdb, arguments,
+      ],
       path: "Work", swiftSettings: strict),
     // The server of a page, the same files as Tern's own. Its sources are there with the server's
     // trait alone.
@@ -64,6 +67,10 @@ let package = Package(
     .target(
       name: "InterpreterKit", dependencies: ["ExampleService", hummingbird],
       path: "Interpreter/Kit", swiftSettings: strict),
+    // A client of what the interpreter serves: its contract is Gemini's.
+    .target(
+      name: "InterpreterClient", dependencies: ["InterpreterKit", tern, ternNetwork],
+      path: "Interpreter/Client", swiftSettings: strict),
     .executableTarget(
       name: "interpreter", dependencies: ["InterpreterKit", arguments],
       path: "Interpreter/Tool", swiftSettings: strict),
@@ -74,16 +81,17 @@ let package = Package(
     .executableTarget(
       name: "translate",
       dependencies: [
-        "CTranslatePages", "ExamplePages", "ExampleWork", "InterpreterKit", tern, ternJobs,
-        ternNetwork, grdb, arguments,
+        "CTranslatePages", "ExamplePages", "ExampleWork", "InterpreterClient", "InterpreterKit",
+        tern,
+        ternJobs, ternNetwork, grdb, arguments,
       ],
       path: "Translate", exclude: ["README.md", "translate.png", "Page"], swiftSettings: strict),
     .target(name: "CTranslatePages", path: "Translate/Page", exclude: ["kit", "site"]),
     .testTarget(
       name: "TranslateTests",
       dependencies: [
-        "InterpreterKit", "interpreter", "translate", "ExampleProcesses", tern, ternCommand, grdb,
-        hummingbird,
+        "InterpreterClient", "InterpreterKit", "interpreter", "translate", "ExampleProcesses", tern,
+        ternCommand, grdb, hummingbird,
       ],
       swiftSettings: testing),
 

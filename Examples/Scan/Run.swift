@@ -6,7 +6,6 @@ import GRDB
 import RecognizerKit
 import Tern
 import TernJobs
-import UnixSignals
 
 struct Run: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -21,15 +20,11 @@ struct Run: AsyncParsableCommand {
 /// The work on a library's queue: with which service, and with whom it syncs.
 struct Work: ParsableArguments {
   @OptionGroup var file: DataFile
+  @OptionGroup var remote: SyncOptions
   @Option(help: "A service that speaks the scan contract; without one a recognizer runs in here.")
   var service: String?
   @Option(help: "The recognizer's catalogue, a CSV file; without one, the example library's.")
   var catalogue: String?
-  @Option(help: "A Tern server with which the library syncs.") var sync: String?
-  @Option(help: "The space on that server.") var space = "home"
-  @Option(help: "A file that holds its token; without one TERN_TOKEN has it.")
-  var tokenFile: String?
-  @Option(help: .hidden) var token: String?
   @Option(help: .hidden) var streamSeconds = 300
   /// For which a service is left alone that does not say for how long.
   @Option(help: .hidden) var pauseSeconds = 30
@@ -45,7 +40,7 @@ struct Work: ParsableArguments {
       else { throw Refusal("--service is a URL such as http://127.0.0.1:8080") }
       return url
     }
-    let remote = try sync.map { try self.remote($0) }
+    let remote = try remote.remote()
     let database = try await file.open(pause: .seconds(pauseSeconds))
     let engine = remote.map { SyncEngine(database.replica, remote: $0) }
     if let url {
@@ -67,17 +62,6 @@ struct Work: ParsableArguments {
     }
   }
 
-  private func remote(_ address: String) throws -> HTTPRemote {
-    guard let url = ServiceAddress.url(address),
-      let token = try ServerToken.find(token, file: tokenFile)
-    else {
-      throw Refusal(
-        "--sync is a URL such as http://127.0.0.1:8080, and needs a token in TERN_TOKEN or in a "
-          + "--token-file")
-    }
-    return HTTPRemote(url, space: space, token: { token })
-  }
-
   private func run(
     _ database: ScanDatabase, _ engine: SyncEngine?, _ url: URL, _ once: Bool,
     _ page: (@Sendable (ScanDatabase, URL) async throws -> Void)?
@@ -93,18 +77,10 @@ struct Work: ParsableArguments {
     let teller = Teller()
     let failedBefore = try await database.failed()
     let (started, start) = AsyncStream.makeStream(of: Void.self)
-    let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-    try await withThrowingTaskGroup(of: Void.self) { tasks in
+    var parts: [@Sendable () async throws -> Void] = [
       // After its first line nothing but `kill -9` ends the work in its middle.
-      tasks.addTask { try await tell(database, teller) }
-      tasks.addTask {
-        for await _ in signals {
-          // What goes on until it is stopped has done what it is for.
-          if once { throw ExitCode(Ending.stopped.rawValue) }
-          return
-        }
-      }
-      tasks.addTask {
+      { try await tell(database, teller) },
+      {
         guard once else { return try await worker.run { start.yield() } }
         let waits = try await worker.drain(
           whileDueWithin: waitSeconds, database.jobs, database.pool)
@@ -115,24 +91,22 @@ struct Work: ParsableArguments {
         if waits.contains(where: { $0.kind == ScanShelf.kind }) {
           throw ExitCode(Ending.later.rawValue)
         }
-      }
-      if let page {
-        tasks.addTask {
-          for await _ in started { return try await page(database, url) }
-        }
-      }
-      if let engine, !once {
-        tasks.addTask { await engine.run() }
-        tasks.addTask { await engine.status.forEachError { say("not synced: \("\($0)".shown())") } }
-      }
-      // The first that ends, ends all: a signal, an error, or the work when it is done.
-      var results = [await tasks.nextResult()]
-      tasks.cancelAll()
-      while let result = await tasks.nextResult() { results.append(result) }
-      // However it ended, what nobody was told yet.
-      teller.tell(try await database.board().lines())
-      for result in results { do { try result?.get() } catch is CancellationError {} }
+      },
+    ]
+    if let page { parts.append { for await _ in started { return try await page(database, url) } } }
+    if let engine, !once {
+      parts.append { await engine.run() }
+      parts.append { await engine.status.forEachError { say("not synced: \("\($0)".shown())") } }
     }
+    // What goes on until it is stopped has done what it is for.
+    let stopped = once ? ExitCode(Ending.stopped.rawValue) : nil
+    let ended: Result<Void, any Error>
+    do { ended = .success(try await untilOneEnds(stopped: stopped, parts)) } catch {
+      ended = .failure(error)
+    }
+    // However it ended, what nobody was told yet.
+    teller.tell(try await database.board().lines())
+    try ended.get()
   }
 
   /// Prints every scan's line when it changes.

@@ -1,6 +1,6 @@
 import ArgumentParser
-import ExamplePages
 import ExampleService
+import ExampleWork
 import Foundation
 import GRDB
 import RecognizerKit
@@ -21,29 +21,7 @@ struct ScanCommand: AsyncParsableCommand {
 
   static func main() async {
     hideFromOthers("--token")
-    await runToItsEnd { ending(of: $0) }
-  }
-
-  /// `nil` where the parser knows.
-  private static func ending(of error: any Error) -> Ending? {
-    switch error {
-    case let error as DatabaseError:
-      [.SQLITE_FULL, .SQLITE_IOERR].contains(error.resultCode) ? .disk : .failed
-    case let error as DatabaseSetupError:
-      error.underlyingError.flatMap { ending(of: $0) } ?? .badFile
-    case let error as JobQueueError:
-      switch error.code {
-      case .diskFull: .disk
-      // It works on what is there, and this can be asked for another time.
-      case .workerRunning: .later
-      default: .failed
-      }
-    case is PageError, is CatalogueError: .usage
-    case is PageTokenError: .disk
-    case let error as RemoteError:
-      error.code == .unreachable || error.code == .unavailable ? .later : .usage
-    default: nil
-    }
+    await runToItsEnd { $0 is CatalogueError ? .usage : Ending.of($0) }
   }
 }
 

@@ -16,14 +16,7 @@ struct ScanPage: PageProgram {
   let isLocal: Bool
 
   func answer(_ request: PageRequest) async -> PageAnswer {
-    do {
-      return try await request.isChange ? change(request) : look(request)
-    } catch let error as JobQueueError where error.code == .diskFull {
-      return .failure("disk", "\(error)", passes: true)
-    } catch {
-      // Each says what happened, and what to do.
-      return .failure("failed", "\(error)")
-    }
+    await .of { try await request.isChange ? change(request) : look(request) }
   }
 
   func uploadBytes(_ path: String) -> Int? {
@@ -113,6 +106,6 @@ struct ScanPage: PageProgram {
   }
 
   func watch(_ tell: @escaping @Sendable (PageNews) -> Void) async {
-    await PageNews.follow(database.pool, tell)
+    await PageNews.follow(database.pool, database.jobs, tell)
   }
 }

@@ -1,3 +1,4 @@
+import ExampleService
 import Foundation
 import GRDB
 import RecognizerKit

@@ -10,21 +10,14 @@ struct Serve: AsyncParsableCommand {
     abstract: "Show photos and library as a page on this machine, and scan as `run` does.")
 
   @OptionGroup var work: Work
-  @Option(help: "The page's port; 0 for a free one.") var port: UInt16 = 8091
-  @Flag(help: "Print the page's address alone, and open no browser.") var noOpen = false
+  @OptionGroup var options: PageOptions
 
   func run() async throws {
     try await work.run { database, service in
-      var generator = SystemRandomNumberGenerator()
-      let token = try PageTokenFile(beside: work.file.data).token(using: &generator)
       let isLocal = service.host == "127.0.0.1"
       let covers = PictureCache(work.file.data + "-covers", allowsLoopback: isLocal)
       let page = ScanPage(database: database, covers: covers, isLocal: isLocal)
-      let server = PageServer(.scan, program: page, token: token, port: Int(port))
-      try await server.run { [noOpen] address in
-        say("the page is at \(address)")
-        if !noOpen { PageBrowser.open(address) }
-      }
+      try await options.serve(.scan, page, beside: work.file.data, usual: 8091)
     }
   }
 }

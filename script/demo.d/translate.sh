@@ -18,13 +18,14 @@ tell "offline all the same: $(translate e "Good morning." --from en --to es --of
 step "The network comes; the service says later once, and a device is killed"
 interpret "${closed##*:}" --misbehave limit-info=1:1,delay=20
 translate_killed_at e '1[0-5] waiting*'
-tell "E was killed with $(phrases e 'SELECT count(*) FROM waiting') questions left"
+tell "E was killed with $(phrases e 'SELECT count(*) FROM asked') questions left"
 for device in e f; do
   translate $device run --once > "$work/run.log" 2>&1 \
     || { cat "$work/run.log" >&2; fail "device $device: translate run"; }
 done
-printf 'The house is big.\nEl perro es pequeño.\nGood night.\n' \
-  | translate e chat --from en --to es 2> "$work/chat.log" | while read -r line; do tell "E: $line"; done
+printf 'The house is big.\nThe dog is small.\nGood night.\n' \
+  | translate e --from en --to es 2> "$work/talk.log" | while read -r line; do tell "E: $line"; done
+talk=$(phrases e 'SELECT conversation FROM phrase ORDER BY askedAt DESC LIMIT 1')
 
 step "The devices meet, and F takes over the conversation"
 serve 0
@@ -38,7 +39,7 @@ meet() {
   done
 }
 meet e f
-echo 'Buenas noches.' | translate f chat --resume last 2> "$work/chat.log" \
+translate f 'Buenas noches.' --from es --to en --conversation "$talk" 2> "$work/talk.log" \
   | while read -r line; do tell "F: $line"; done
 meet f e
 counts=$(curl -fsS "$interpreter/control/counts")
@@ -50,7 +51,7 @@ unset "running[interpreter]"
 
 for device in e f; do
   translate $device history > "$work/$device.history"
-  [ "$(phrases $device 'SELECT count(*) FROM waiting')" = 0 ] || fail "$device has questions left"
+  [ "$(phrases $device 'SELECT count(*) FROM asked')" = 0 ] || fail "$device has questions left"
 done
 cmp -s "$work/e.history" "$work/f.history" || fail "the histories differ"
 tail -n 5 "$work/f.history" | while read -r line; do tell "$line"; done

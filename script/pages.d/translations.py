@@ -29,13 +29,13 @@ SENTENCES = [
 # program dies. After the last death it lives on, so that its memory can be compared.
 LOOKS, LOOKS_A_TALK, DEATHS = 20, 3, (1, 3, 5, 7)
 
-# Of a conversation the page shows the newest, and the program keeps the newest of all.
-SHOWN, KEPT = 100, 500
+# Of a conversation the page shows the newest, and in the history the newest of all.
+SHOWN, LISTED = 100, 500
 
 # A person types on, up to so many without an answer.
 AHEAD = 4
 
-LEFT = {"questions wait": "waiting", "questions failed": "failed",
+LEFT = {"questions wait": "asked WHERE NOT isOver", "questions failed": "asked WHERE isOver",
         "jobs have not ended well": "grdb_tern_jobs WHERE state <> 'done'"}
 
 CARDS = """(most) => [...document.querySelectorAll('.entry')].slice(-most).map((entry) =>
@@ -185,9 +185,9 @@ class Typist:
     def problems(self, facts):
         """What is lost, twice, or not as it was asked."""
         found = [f"{count} {words}" for words, count in facts["left"].items() if count]
-        kept, once = self.said[-KEPT:], sorted({asked for asked, _ in self.said})
-        if facts["rows"] != kept:
-            found.append(f"the database has {difference(facts['rows'], kept)}")
+        once = sorted({asked for asked, _ in self.said})
+        if facts["rows"] != self.said:
+            found.append(f"the database has {difference(facts['rows'], self.said)}")
         if sorted(facts["cached"]) != once:
             found.append(f"of {len(once)} translations {len(facts['cached'])} are kept for later")
         asked, lost = self.network.asked, self.network.lost
@@ -228,7 +228,7 @@ def run(browser, programs, folder, total, seed):
 def finish(typist):
     found = reached(lambda: typist.problems(typist.facts()), [])
     found += memory.problems(typist.memory.ends(LOOKS_A_TALK)) + console(typist.page)
-    wanted = min(len(typist.said), KEPT)
+    wanted = min(len(typist.said), LISTED)
     said, shown = typist.history()
     if str(wanted) not in said.split() or shown != wanted:
         found.append(f"the history says “{said}” and shows {shown}, not {wanted}")

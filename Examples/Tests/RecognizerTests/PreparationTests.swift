@@ -1,3 +1,4 @@
+import ExampleService
 import Foundation
 import Testing
 

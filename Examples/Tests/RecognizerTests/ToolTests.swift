@@ -1,7 +1,6 @@
+import ExampleService
 import Foundation
 import Testing
-
-@testable import RecognizerKit
 
 @Suite("Programs that do a part of the work", .timeLimit(.minutes(1)))
 struct ToolTests {

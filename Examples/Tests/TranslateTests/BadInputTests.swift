@@ -22,13 +22,10 @@ struct BadInputTests {
     (["settings", "service", "https://a:b@a.example"], "", "“service” can't be https:"),
     (["settings", "service", "https://a.example/?key=1"], "", "“service” can't be https:"),
     (["run", "--sync", "nonsense", "--token", "x"], "", "--sync is a URL"),
-    (["--json", "status"], "", "write `translate status …`"),
-    (["--json", "ask"], "", "“ask” is a command"),
+    (["--json", "status"], "", "write `translate status`"),
+    (["--json", "ask"], "", "write `translate ask`"),
     (["run", "--sync", "ftp://a.example", "--token", "x"], "", "--sync is a URL"),
     (["settings", "colour", "red"], "", "no setting “colour”"),
-    (["search", "'*"], "", "Name a word"), (["favorite", "none"], "", "no answered question none"),
-    (["history", "--limit=-5"], "", "from 1 on, not -5"),
-    (["history", "--limit", "0"], "", "from 1 on"),
   ]
 
   @Test func `is refused by name, and nothing is asked`() async throws {
@@ -50,9 +47,9 @@ struct BadInputTests {
       let outcome = try await folder("--from", "en", input: input)
       #expect(outcome.status == 64)
       #expect(outcome.lines == ["Un perro.", "Dos perros.", ""])
-      #expect(outcome.complaints.contains("Line 2 is not UTF-8"))
-      #expect(outcome.complaints.contains("Line 3 has more than 10000 characters"))
-      #expect(outcome.complaints.contains("Line 4 holds a zero byte"))
+      #expect(outcome.complaints.contains("Line 2 was left out: It is not UTF-8"))
+      #expect(outcome.complaints.contains("Line 3 was left out: The text has 10001 characters"))
+      #expect(outcome.complaints.contains("Line 4 was left out: The text holds a zero byte"))
     }
   }
 
@@ -127,15 +124,10 @@ struct BadInputTests {
   #if os(Linux)
   @Test func `an answer that can't be written ends the program with 74`() async throws {
     try await withTranslateFolder { folder in
-      var folder = folder
-      let languages = ["C.UTF-8": "can't be written", "es_ES.UTF-8": "No se puede escribir"]
-      for (language, words) in languages {
-        folder.environment["LC_ALL"] = language
-        let process = try folder.start(["settings"], redirect: "2>&1 >/dev/full")
-        process.endInput()
-        try await process.read(until: words)
-        #expect(try await blocking { process.wait() } == 74)
-      }
+      let process = try folder.start(["settings"], redirect: "2>&1 >/dev/full")
+      process.endInput()
+      try await process.read(until: "can't be written")
+      #expect(try await blocking { process.wait() } == 74)
     }
   }
   #endif

@@ -1,7 +1,9 @@
 import ExampleProcesses
 import Foundation
 import GRDB
+import InterpreterClient
 import InterpreterKit
+import Synchronization
 import Testing
 
 @testable import translate
@@ -39,16 +41,12 @@ struct OwnInterpreterTests {
     }
   }
 
-  @Test func `what was kept is answered by a run, and in a chat`() async throws {
+  @Test func `what was kept is answered by a run`() async throws {
     try await withTranslateFolder { folder in
       #expect(try await folder("The dog.", "--from", "en", "--later").complaints.contains("saved"))
       let run = try await folder("run", "--once")
       #expect(run.status == 0 && run.complaints.hasPrefix(Self.says))
       #expect(try await folder.history() == ["en→es\tThe dog.\tEl perro."])
-      let chat = try await folder(
-        "chat", "--from", "en", "--to", "es", input: Array("A cat.\n".utf8))
-      #expect(chat.status == 0 && chat.output.hasSuffix("Un gato.\n"))
-      #expect(chat.complaints.hasPrefix(Self.says))
     }
   }
 
@@ -62,16 +60,21 @@ struct OwnInterpreterTests {
     }
     try await withTranslateFolder { folder in
       let port = try await TestService.closedPort()
-      let chosen = try await folder(
-        "The dog.", "--from", "en", "--service", "http://127.0.0.1:\(port)")
+      _ = try await folder("settings", "service", "http://127.0.0.1:\(port)")
+      let chosen = try await folder("The dog.", "--from", "en")
       #expect(chosen.status == 75 && !chosen.complaints.contains("No service is chosen"))
     }
   }
 
   @Test func `where Apertium is missing, the command that installs it is named`() async throws {
-    try await OwnInterpreter.serving(OwnInterpreter.address, by: Apertium(pairs: [])) { own in
-      #expect(own == nil)
+    let told = Mutex<[URL?]>([])
+    let port = try await TestService.closedPort()
+    try await StandIn.serving(for: "http://127.0.0.1:\(port)", by: Apertium(pairs: [])) { url in
+      told.withLock { $0.append(url) }
+    } _: { url in
+      #expect(url == nil)
     }
+    #expect(told.withLock { $0 } == [nil])
     let words = Word.noOwnService.text(Apertium.packages.joined(separator: " "))
     #expect(words.contains("`apt-get install apertium apertium-eng-spa apertium-fr-es`"))
   }

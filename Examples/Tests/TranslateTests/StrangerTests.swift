@@ -57,7 +57,8 @@ struct StrangerTests {
       try await withTranslateFolder { folder in
         var folder = folder
         folder.environment["GEMINI_API_KEY"] = "a-key"
-        let outcome = try await folder("one", "--from", "en", "--service", elsewhere(url))
+        _ = try await folder("settings", "service", elsewhere(url))
+        let outcome = try await folder("one", "--from", "en")
         #expect(outcome.status == 75, "\(outcome)")
         #expect(outcome.complaints.contains("somebody on the way answers"), "\(outcome)")
         #expect(outcome.complaints.contains("look at `translate settings service`"))
@@ -69,7 +70,8 @@ struct StrangerTests {
   @Test func `on this machine is another program, for whose port nobody was to ask`() async throws {
     try await Portal(said: Said(status: .notFound)).serving { url in
       try await withTranslateFolder { folder in
-        let outcome = try await folder("one", "--from", "en", "--service", url.absoluteString)
+        _ = try await folder("settings", "service", url.absoluteString)
+        let outcome = try await folder("one", "--from", "en")
         #expect(outcome.status == 75 && outcome.complaints.contains("the address is another's"))
       }
     }
@@ -84,57 +86,32 @@ struct StrangerTests {
       try await withTranslateFolder { folder in
         var folder = folder
         folder.environment["GEMINI_API_KEY"] = "a-key"
-        let outcome = try await folder("one", "--from", "en", "--service", elsewhere(url))
+        _ = try await folder("settings", "service", elsewhere(url))
+        let outcome = try await folder("one", "--from", "en")
         #expect(outcome.status == 1 && outcome.complaints.contains(words), "\(outcome)")
       }
     }
   }
 
-  @Test func `is waited out for days and not for ever, and until the service answers again`()
-    async throws
-  {
+  @Test func `is waited out until the service answers again`() async throws {
     try await withTranslateFolder { folder in
       let port = Mutex(0)
       try await Portal(said: Said(status: .forbidden)).serving { url in
         port.withLock { $0 = url.port ?? 0 }
         _ = try await folder("settings", "service", elsewhere(url))
         for text in ["one", "two"] { #expect(try await folder(text, "--from", "en").status == 75) }
-        try await pass(days: 6, in: folder)
         #expect(try await folder("run", "--once").status == 75)
         #expect(try await folder.history() == ["en→es\tone\twaiting", "en→es\ttwo\twaiting"])
-        try await pass(days: 2, in: folder)
-        let over = try await folder("run", "--once")
-        #expect(over.status == 0 && over.output == "nothing waits\n", "\(over)")
-        let history = try await folder.history()
-        #expect(history.count == 2)
-        #expect(history.allSatisfy { $0.contains("for days something other") }, "\(history)")
-        #expect(history.allSatisfy { $0.contains("403") && $0.contains("settings service") })
-        // What is asked now waits for as long.
-        #expect(try await folder("three", "--from", "en").status == 75)
       }
       try await ScriptedService(port: port.withLock { $0 }) { text, tell in
         try await tell(#"{"translation":"<\#(text)>"}"#)
       }.serving { _ in
-        let run = try await folder("run", "--once", "--retry")
+        let run = try await folder("run", "--once")
         #expect(run.status == 0 && run.output == "nothing waits\n", "\(run)")
         let history = try await folder.history()
-        #expect(history.map { $0.split(separator: "\t")[2] } == ["<one>", "<two>", "<three>"])
-        // And the next one's days are counted from then on.
-        #expect(try folder.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM stranger") } == 0)
+        #expect(history.map { $0.split(separator: "\t")[2] } == ["<one>", "<two>"])
       }
     }
-  }
-
-  /// As if all that was had been so much earlier.
-  private func pass(days: Int, in folder: TranslateFolder) async throws {
-    let database = try await TranslateDatabase.open(folder.database)
-    try await database.pool.write { db in
-      try db.execute(
-        sql: "UPDATE stranger SET since = since - ?", arguments: [days * 86_400])
-      try db.execute(
-        sql: "UPDATE phrase SET askedAt = askedAt - ?", arguments: [days * 86_400 * 1_000_000])
-    }
-    try database.pool.close()
   }
 }
 

@@ -1,6 +1,9 @@
 import ExampleProcesses
 import Foundation
 import GRDB
+import Tern
+
+@testable import translate
 
 /// A folder with a database in it, and the real `translate` to be used there.
 struct TranslateFolder: Sendable {
@@ -81,7 +84,6 @@ struct TranslateFolder: Sendable {
     return try queue.read(body)
   }
 
-  /// A line for each question: its text, and what came of it.
   /// Writes questions and their answers as they stand in the history, without asking anybody.
   func fill(_ name: String, _ numbers: ClosedRange<Int>) throws {
     let queue = try DatabaseQueue(path: database)
@@ -98,6 +100,18 @@ struct TranslateFolder: Sendable {
     }
   }
 
+  /// As if all that was asked had been long ago: what is as young as an hour is not trimmed.
+  func age() async throws {
+    let database = try await TranslateDatabase.open(database)
+    try await database.pool.write { db in
+      try database.replica.writeWithoutUndo(in: db) {
+        try $0.execute(sql: "UPDATE phrase SET askedAt = askedAt - 7200000000")
+      }
+    }
+    try database.pool.close()
+  }
+
+  /// A line for each question: its text, and what came of it.
   func history() async throws -> [Substring] {
     try await self("history").output.split(separator: "\n")
   }

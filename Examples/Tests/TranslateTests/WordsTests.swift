@@ -1,4 +1,5 @@
 import Foundation
+import InterpreterClient
 import Testing
 
 @testable import translate
@@ -9,12 +10,13 @@ struct WordsTests {
   func `no word is missing in any language, nor a place for a value`(_ language: String) throws {
     let words = try #require(Words.languages[language])
     for word in Word.allCases {
-      let text = words[word] ?? ""
+      let text = words[word.rawValue] ?? ""
       #expect(!text.isEmpty, "\(language) has no \(word)")
       let places = text.components(separatedBy: "{}").count
-      let expected = Words.english[word]?.components(separatedBy: "{}").count
+      let expected = Words.languages["en"]?[word.rawValue]?.components(separatedBy: "{}").count
       #expect(places == expected, "\(language): \(word)")
     }
+    #expect(words.count == Word.allCases.count)
   }
 
   @Test(arguments: [
@@ -68,8 +70,9 @@ struct WordsTests {
   }
 
   @Test func `every problem has words`() {
-    let words = Problem.allCases.map(\.word)
-    #expect(Set(words).count == words.count)
+    for problem in Problem.allCases {
+      #expect(Problem.text(problem.rawValue, nil) != problem.rawValue, "\(problem)")
+    }
     #expect(Problem.text("something newer", "x") == "something newer (x)")
   }
 }

@@ -2,187 +2,170 @@ import ArgumentParser
 import ExampleService
 import Foundation
 import GRDB
-import Tern
+import InterpreterClient
+import InterpreterKit
 
 struct Ask: AsyncParsableCommand {
-  static var configuration: CommandConfiguration {
-    CommandConfiguration(commandName: "ask", abstract: Word.askAbstract.text)
-  }
+  static let configuration = CommandConfiguration(
+    abstract: "Translate a text, or what comes in, line by line.")
 
   @OptionGroup var file: DataFile
-  @OptionGroup var sides: Sides
-  @OptionGroup var endpoint: Endpoint
-  @Argument(help: ArgumentHelp(Word.textHelp.text)) var text: String?
-  @Flag(help: ArgumentHelp(Word.jsonHelp.text)) var json = false
-  @Flag(help: ArgumentHelp(Word.offlineHelp.text)) var offline = false
-  @Flag(help: ArgumentHelp(Word.laterHelp.text)) var later = false
-  @Flag(help: ArgumentHelp(Word.progressHelp.text)) var progress = false
-
-  /// In characters.
-  static let longest = 10_000
+  @Option(help: "The language of the text, or auto.") var from: String?
+  @Option(help: "The language to translate into.") var to: String?
+  @Argument(help: "The text; without one, lines are read from standard input.") var text: String?
+  @Option(help: "A conversation that this belongs to, by its id.") var conversation: String?
+  @Flag(help: "One JSON document a line.") var json = false
+  @Flag(help: "Where the service can't be reached, use what is installed here.")
+  var offline = false
+  @Flag(help: "Keep the questions, and do not wait for answers.") var later = false
 
   func run() async throws {
-    Interruption.trap()
+    try refuseCommand()
     try await file.use { database, settings in
-      try refuseCommand()
-      let (from, to) = try sides.resolved(settings)
-      try endpoint.check()
-      let conversation = UUID().uuidString.lowercased()
-      let asked = Asked()
-      @Sendable func ask(_ texts: [String]) async throws {
-        let questions = texts.map {
-          Question(
-            text: $0, source: from, target: to, conversation: conversation,
-            service: endpoint.service, model: endpoint.model)
-        }
-        let ids = try await database.ask(questions)
-        asked.add(ids)
-        if later, json { try await database.tell(ids) }
-      }
-      if later {
-        _ = try await asking(ask)
-        complain(Word.kept.text(asked.count))
-        throw ExitCode.later
-      }
-      let service = endpoint.service ?? settings[.service]
+      let question = Question(
+        conversation: conversation ?? UUID().uuidString.lowercased(),
+        source: from ?? settings[.from],
+        target: to ?? settings[.to], text: text ?? "")
       let usesOffline = offline || settings[.offline] == "on"
-      try await OwnInterpreter.serving(service) { own in
-        let watch = Watch(
-          database: database, key: DataFile.key, service: service, own: own,
-          usesOffline: usesOffline)
-        try await database.holding(conversation) {
-          try await answer(asked, watch, database) {
-            defer { asked.end() }
-            return try await asking(ask)
-          }
+      @Sendable func ask(_ translator: Translator) async throws {
+        var answers = Answers(translator: translator, json: json, isSingle: text != nil)
+        let leftOut = try await read(question) { questions in
+          try await database.ask(questions)
+          answers.left += questions.map(\.id)
+          if !later { try await answers.find(offline: usesOffline) }
         }
+        try await answers.end()
+        if leftOut > 0 { throw ExitCode(Ending.usage.rawValue) }
       }
+      if later { return try await ask(Translator(database: database)) }
+      try await Translator.using(database, settings, ask)
     }
   }
 
-  /// A command's name behind an option is parsed as a text, which is hardly what was meant.
+  /// A command's name behind an option is parsed as a text, which is hardly what was meant; and so is
+  /// one with a slip of the fingers in it, unless a language is named.
   private func refuseCommand() throws {
-    guard let text, CommandLine.arguments.dropFirst().first != Self.configuration.commandName
-    else { return }
-    let commands = TranslateCommand.configuration.subcommands.compactMap {
-      $0.configuration.commandName
+    guard let text, CommandLine.arguments.dropFirst().first != "ask" else { return }
+    let commands = TranslateCommand.configuration.subcommands.map { $0._commandName }
+    let near = commands.first { command in
+      let isNear = text.count >= 4 && text.difference(from: command).count <= 2
+      return command == text || (isNear && from == nil && to == nil)
     }
-    if commands.contains(text) { throw Refusal(Word.commandText.text(text, text, text)) }
-    // Who names a language means a text; and short words are near too many others.
-    guard sides.from == nil, sides.to == nil, text.count >= 4,
-      let command = commands.first(where: { text.isNearly($0) })
-    else { return }
-    throw Refusal(Word.nearCommand.text(text, command, command, text))
+    if let near { throw Refusal(Word.nearCommand.text(text, near, near, text)) }
   }
 
-  /// - Returns: whether none of what came in was left out.
-  private func asking(_ ask: ([String]) async throws -> Void) async throws -> Bool {
-    guard let text else {
-      let (count, isWhole) = try await eachBatch(ask)
-      guard count > 0 || Interruption.isAsked else { throw Refusal(Word.emptyText.text) }
-      return isWhole
-    }
-    guard !text.allSatisfy(\.isWhitespace) else { throw Refusal(Word.emptyText.text) }
-    guard text.count <= Self.longest else {
-      throw Refusal(Word.longText.text(text.count, Self.longest))
-    }
-    try await ask([text])
-    return true
-  }
-
-  /// Lines of standard input, some at a time, so that no more are in memory; what was read is handed on
-  /// before more is waited for. Empty ones are passed by.
+  /// Hands on the text, or lines of standard input, some at a time.
   ///
-  /// - Returns: how many there were, and whether none was left out.
-  private func eachBatch(
-    _ body: ([String]) async throws -> Void
-  ) async throws -> (count: Int, isWhole: Bool) {
-    var (batch, count, number, isWhole) = ([String](), 0, 0, true)
-    var input = StandardInput()
-    while let bytes = await input.next() {
-      number += 1
-      if let line = Self.line(bytes, number) { batch.append(line) } else { isWhole = false }
-      if batch.last?.allSatisfy(\.isWhitespace) ?? false { batch.removeLast() }
-      guard batch.count == 100 || (input.isDrained && !batch.isEmpty) else { continue }
-      try await body(batch)
-      count += batch.count
-      batch = []
+  /// - Returns: how many lines were left out, which is said.
+  /// - Throws: ``Refusal`` for a text that can't be asked, or where there is none.
+  private func read(_ question: Question, _ body: ([Question]) async throws -> Void) async throws
+    -> Int
+  {
+    guard text == nil else {
+      try question.check()
+      try await body([question])
+      return 0
     }
-    return (count, isWhole)
-  }
-
-  /// - Returns: `nil`, and says why, for what can't be a question.
-  static func line(_ bytes: [UInt8], _ number: Int) -> String? {
-    guard !bytes.contains(0) else {
-      // SQLite would end the text there.
-      complain(Word.zeroLine.text(number))
-      return nil
-    }
-    guard let line = String(validating: bytes, as: UTF8.self) else {
-      complain(Word.badLine.text(number))
-      return nil
-    }
-    guard line.count <= longest else {
-      complain(Word.longLine.text(number, longest))
-      return nil
-    }
-    return line
-  }
-
-  private enum Part: Sendable {
-    case read(isWhole: Bool)
-    case told(Watch.End)
-  }
-
-  /// Tells the answers while questions still come in.
-  private func answer(
-    _ asked: Asked, _ watch: Watch, _ database: TranslateDatabase,
-    reading: @escaping @Sendable () async throws -> Bool
-  ) async throws {
-    let isPiped = text == nil && isatty(STDIN_FILENO) == 0
-    let teller = Teller(
-      isSingle: text != nil, json: json,
-      showsProgress: progress || (isPiped && isatty(STDERR_FILENO) == 1))
-    var (isWhole, end) = (true, Watch.End.stopped)
-    defer { teller.end() }
-    try await withThrowingTaskGroup(of: Part.self) { tasks in
-      tasks.addTask { .read(isWhole: try await reading()) }
-      tasks.addTask { .told(try await watch.follow(asked, teller)) }
-      // The first error ends both; a signal does by itself.
-      while let part = try await tasks.next() {
-        switch part {
-        case .read(let all): isWhole = all
-        case .told(let found): end = found
+    var (input, number, asked, leftOut) = (StandardInput(), 0, 0, 0)
+    while let lines = await input.next() {
+      var questions: [Question] = []
+      for line in lines {
+        number += 1
+        do {
+          if let question = try Self.question(line, as: question) { questions.append(question) }
+        } catch let refusal as Refusal {
+          hint(Word.leftOut.text(number, refusal))
+          leftOut += 1
         }
       }
+      if !questions.isEmpty { try await body(questions) }
+      asked += questions.count
     }
-    teller.end()
-    let left = asked.count - teller.told
-    switch end {
-    case .answered:
-      if teller.failed > 0 { throw ExitCode.unanswered }
-      if !isWhole { throw ExitCode.usage }
-    case .stopped:
-      complain(Word.stopped.text(left))
-      throw ExitCode.stopped
-    case .offline(let ids), .paused(let ids):
-      if json { try await database.tell(ids) }
-      var word = Word.saved
-      if case .paused = end { word = .kept }
-      complain(word.text(left))
-      try await offer(teller.next, database)
-      throw ExitCode.later
+    guard asked + leftOut > 0 else { throw Refusal(Word.emptyText.text) }
+    return leftOut
+  }
+
+  /// - Returns: `nil` for an empty line.
+  private static func question(_ line: Data, as question: Question) throws -> Question? {
+    guard let text = String(validating: line, as: UTF8.self) else {
+      throw Refusal(Word.notUTF8.text)
+    }
+    var question = question
+    question.id = UUID().uuidString.lowercased()
+    question.text = text.last == "\r" ? String(text.dropLast()) : text
+    if question.text.allSatisfy(\.isWhitespace) { return nil }
+    try question.check()
+    return question
+  }
+}
+
+/// Says the answers to a command's questions, in the order of the questions.
+private struct Answers {
+  let translator: Translator
+  let json: Bool
+  /// Whether it is about one text, of which more is said than of a line.
+  let isSingle: Bool
+  var left: ArraySlice<String> = []
+  var failed = 0
+
+  private var database: TranslateDatabase { translator.database }
+
+  /// Works until nothing can be done any more, and says what is answered.
+  ///
+  /// - Parameter offline: whether what waits is answered with what is installed here.
+  mutating func find(offline: Bool) async throws {
+    try await translator.drain(0)
+    let standing = try await database.pool.read { [database] in try Standing(database, in: $0) }
+    if standing.state == .retrying || (standing.state == .limited && !offline) {
+      hint(standing.text)
+      try await translator.drain()
+    }
+    let apertium = Apertium()
+    for id in left where offline {
+      do { try await database.answerOffline(id, with: apertium) } catch let refusal as Refusal {
+        hint(refusal.description.shown())
+      }
+    }
+    while let id = left.first {
+      let entry = try await database.pool.read { try Entry.find(id, in: $0) }
+      if entry?.state == "waiting" { return }
+      left.removeFirst()
+      try say(entry)
     }
   }
 
-  /// What is there without a network.
-  private func offer(_ id: String?, _ database: TranslateDatabase) async throws {
-    guard let id, let entry = try await database.pool.read({ try Entry.find(id, in: $0) })
-    else { return }
-    if Offline.has(from: entry.from, to: entry.to) { complain(Word.offerOffline.text) }
-    let near = try await database.pool.read { try History.search(entry.text, in: $0, limit: 3) }
-    for other in near where other.translation != nil {
-      complain(Word.offerHistory.text(other.line))
+  /// - Throws: how the command ends, once that is said, where not all is answered.
+  func end() async throws {
+    if left.isEmpty {
+      if failed > 0 { throw ExitCode(Ending.failed.rawValue) }
+      return
     }
+    let (entries, standing) = try await database.pool.read { [database, left] db in
+      (try left.compactMap { try Entry.find($0, in: db) }, try Standing(database, in: db))
+    }
+    if json { for entry in entries { try sayJSON(entry) } }
+    if standing.state != .asking { hint(standing.text) }
+    hint(Word.saved.text(left.count))
+    throw ExitCode(Ending.later.rawValue)
+  }
+
+  private mutating func say(_ entry: Entry?) throws {
+    if entry?.translation == nil { failed += 1 }
+    // Taken back meanwhile. An empty line keeps the others in their places.
+    guard let entry else { return json ? () : ExampleService.say("") }
+    if json { return try sayJSON(entry) }
+    ExampleService.say((entry.translation ?? "").shown(keepsLines: isSingle))
+    if let problem = entry.problem {
+      hint("\(entry.text.prefix(60)): \(Problem.text(problem, entry.detail))".shown())
+    }
+    guard isSingle else { return }
+    let others = (entry.alternatives ?? []).joined(separator: " / ")
+    let notes = [
+      entry.engine.map { Word.madeBy.text($0) },
+      entry.isOffline == true ? Word.offlineMark.text : nil,
+      entry.confidence.map { Word.sure.text(Int(($0 * 100).rounded())) },
+      others.isEmpty ? nil : Word.alsoSaid.text(others),
+    ].compactMap { $0 }
+    if !notes.isEmpty { hint("(\(notes.joined(separator: ", ")))".shown()) }
   }
 }

@@ -1,125 +1,87 @@
 import ArgumentParser
 import ExampleService
 import ExampleWork
-import Foundation
 import GRDB
 import Tern
-import TernJobs
-import TernNetwork
-import UnixSignals
 
-struct Status: AsyncParsableCommand {
-  static var configuration: CommandConfiguration {
-    CommandConfiguration(commandName: "status", abstract: Word.statusAbstract.text)
-  }
-
-  @OptionGroup var listing: Listing
-
-  func run() async throws {
-    try await listing.file.use { database, _ in
-      let (standing, waiting) = try await database.pool.read { db in
-        (
-          try Standing(database, in: db),
-          try Entry.fetchAll(
-            db,
-            sql: Entry.select("JOIN waiting ON waiting.phrase = phrase.id ORDER BY place LIMIT 100")
-          )
-        )
-      }
-      try standing.say(json: listing.json)
-      try listing.say(waiting)
-    }
-  }
-}
-
-struct Run: AsyncParsableCommand {
-  static var configuration: CommandConfiguration {
-    CommandConfiguration(commandName: "run", abstract: Word.runAbstract.text)
-  }
-
+/// The work on what waits, and with whom it syncs.
+struct Work: ParsableArguments {
   @OptionGroup var file: DataFile
   @OptionGroup var remote: SyncOptions
-  @Flag(help: ArgumentHelp(Word.onceHelp.text)) var once = false
-  @Flag(help: ArgumentHelp(Word.retryHelp.text)) var retry = false
-  @Flag(help: ArgumentHelp(Word.jsonHelp.text)) var json = false
 
-  func run() async throws {
-    try await file.use { database, settings in
-      let engine = try remote.engine(database)
-      if retry { try await database.retry() }
-      try await database.pool.write { try database.goOn(in: $0) }
-      try await OwnInterpreter.serving(settings[.service]) { own in
-        let translator = Translator(
-          database: database, path: SystemPath.shared, key: DataFile.key, own: own)
-        try await work(translator, database, beside: engine)
-      }
-    }
-  }
+  /// Told whether the interpreter runs in this process, and how the sync stands.
+  typealias Beside = @Sendable (TranslateDatabase, Bool, SyncStatus?) async throws -> Void
 
-  private func work(
-    _ translator: Translator, _ database: TranslateDatabase, beside engine: SyncEngine?
-  ) async throws {
-    if once {
-      try await drain(translator, beside: engine)
-      let standing = try await database.pool.read { try Standing(database, in: $0) }
-      try standing.say(json: json)
-      // The last answers, and whether the server was reached at all.
-      do {
-        try await engine?.syncOnce()
-      } catch let error where error is RemoteError || error is MergeError {
-        complain("\(error)".shown())
-        let code = (error as? RemoteError)?.code
-        throw code == .unreachable || code == .unavailable ? ExitCode.later : .usage
-      }
-      if standing.waiting > 0 { throw ExitCode.later }
-      return
-    }
-    let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-    try await withThrowingTaskGroup(of: Void.self) { tasks in
-      // After its first line nothing but `kill -9` ends the work in its middle.
-      tasks.addTask { try await tell(database) }
-      tasks.addTask { for await _ in signals { return } }
-      // Another program on the file may be the one that works, and end before this one.
-      tasks.addTask { try await translator.worker.run(standby: true) }
+  /// Works until SIGTERM or SIGINT; what is under way is saved.
+  func run(beside: @escaping Beside) async throws {
+    try await start { translator, engine in
+      let (database, worker) = (translator.database, translator.worker)
+      var parts: [@Sendable () async throws -> Void] = [
+        { try await beside(database, translator.own != nil, engine?.status) },
+        // Another program on the file may be the one that works, and end before this one.
+        { try await worker.run(standby: true) },
+        { try await database.answerOffline() },
+      ]
       if let engine {
-        tasks.addTask { await engine.run() }
-        tasks.addTask { await SyncOptions.tell(engine.status) }
+        parts.append { await engine.run() }
+        parts.append { await engine.status.forEachError { hint(Word.noSync.text($0).shown()) } }
       }
-      // The first that ends, ends all: a signal or an error.
-      let first = await tasks.nextResult()
-      tasks.cancelAll()
-      do { try first?.get() } catch is CancellationError {}
+      try await untilOneEnds(parts)
     }
   }
 
   /// Works while anything can be done. What others wrote comes in meanwhile, and what is written here
   /// goes out: a question need not wait for the one before it.
-  private func drain(_ translator: Translator, beside engine: SyncEngine?) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { tasks in
-      if let engine { tasks.addTask { await engine.run() } }
-      defer { tasks.cancelAll() }
-      do {
-        _ = try await translator.worker.drain(
-          whileDueWithin: 300, translator.database.jobs, translator.database.pool)
-      } catch let error as JobQueueError where error.code == .workerRunning {
-        // Another program on the file does the work.
+  func drain(json: Bool) async throws {
+    try await start { translator, engine in
+      let database = translator.database
+      try await withThrowingTaskGroup(of: Void.self) { tasks in
+        if let engine { tasks.addTask { await engine.run() } }
+        defer { tasks.cancelAll() }
+        try await translator.drain()
       }
+      let standing = try await database.pool.read { try Standing(database, in: $0) }
+      try standing.say(json: json)
+      // The last answers, and whether the server was reached at all.
+      try await engine?.syncOnce()
+      if standing.waiting > 0 { throw ExitCode(Ending.later.rawValue) }
     }
   }
 
-  /// Prints how the work stands, each time that it changes.
-  private func tell(_ database: TranslateDatabase) async throws {
-    let standings = ValueObservation.tracking { try Standing(database, in: $0) }
-    var last: Standing.News?
-    for try await standing in standings.values(in: database.pool) where standing.news != last {
-      last = standing.news
-      try standing.say(json: json)
+  private func start(
+    _ body: @escaping @Sendable (Translator, SyncEngine?) async throws -> Void
+  ) async throws {
+    let remote = try remote.remote()
+    try await file.use { database, settings in
+      let engine = remote.map { SyncEngine(database.replica, remote: $0) }
+      try await database.pool.write { try database.goOn(in: $0) }
+      try await Translator.using(database, settings) { try await body($0, engine) }
+    }
+  }
+}
+
+struct Run: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Finish what waits, and what comes meanwhile, until stopped.")
+
+  @OptionGroup var work: Work
+  @Flag(help: "Stop when nothing can be done any more.") var once = false
+  @Flag(help: "Ask again what ended without a translation.") var retry = false
+  @Flag(help: "One JSON document a line.") var json = false
+
+  func run() async throws {
+    if retry { try await work.file.use { database, _ in try await database.retry() } }
+    if once { return try await work.drain(json: json) }
+    // After its first line nothing but `kill -9` ends the work in its middle.
+    try await work.run { [json] database, _, _ in
+      let standings = ValueObservation.tracking { try Standing(database, in: $0) }
+      for try await standing in standings.removeDuplicates().values(in: database.pool) {
+        try standing.say(json: json)
+      }
     }
   }
 }
 
 extension Standing {
-  fileprivate func say(json: Bool) throws {
-    json ? try sayJSON(document(now: Date())) : translate.say(text(now: Date()))
-  }
+  func say(json: Bool) throws { json ? try sayJSON(self) : ExampleService.say(text) }
 }

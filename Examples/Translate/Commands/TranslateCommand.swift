@@ -1,64 +1,33 @@
 import ArgumentParser
+import ExamplePages
 import ExampleService
+import ExampleWork
 import Foundation
 import GRDB
 @_spi(Rehearsal) import Tern
-import TernJobs
 
-/// `translate`: a translator in the terminal, with or without a network.
+/// `translate`: a translator in the terminal and on a page, with or without a network.
 @main
 struct TranslateCommand: AsyncParsableCommand {
-  static var configuration: CommandConfiguration {
-    CommandConfiguration(
-      commandName: "translate", abstract: Word.abstract.text,
-      usage: """
-        translate TEXT [--from en] [--to es]
-        translate <subcommand>
-        """,
-      discussion: Word.exits.text,
-      subcommands: [
-        Ask.self, Chat.self, History.self, Search.self, Favorites.self, Languages.self,
-        SettingsCommand.self, Status.self, Run.self, Serve.self,
-        Undo.self,
-      ], defaultSubcommand: Ask.self)
-  }
+  static let configuration = CommandConfiguration(
+    commandName: "translate", abstract: "Translates, also without a network.",
+    usage: """
+      translate TEXT [--from en] [--to es]
+      translate <subcommand>
+      """,
+    discussion: Ending.table,
+    subcommands: [
+      Ask.self, History.self, SettingsCommand.self, Status.self, Run.self, Serve.self, Undo.self,
+    ], defaultSubcommand: Ask.self)
 
   static func main() async {
     hideFromOthers("--token")
-    do {
-      try await runAsAsked()
-    } catch {
-      let code = exitCode(for: error)
-      let message = Phrasebook.translated(fullMessage(for: error))
-      if code == .success {
-        say(message)
-      } else if !message.isEmpty {
-        complain(message.shown(keepsLines: true))
-      }
-      exit(withError: code)
-    }
+    await runToItsEnd { Ending.of($0) }
   }
 }
 
-/// How the program ends, beside 0: as all of the examples do.
-extension ExitCode {
-  /// A question has no translation, for ever.
-  static let unanswered = ExitCode(Ending.failed.rawValue)
-  static let usage = ExitCode(Ending.usage.rawValue)
-  static let badFile = ExitCode(Ending.badFile.rawValue)
-  static let fullDisk = ExitCode(Ending.disk.rawValue)
-  /// Questions are saved, and wait.
-  static let later = ExitCode(Ending.later.rawValue)
-  /// By SIGINT or SIGTERM; questions are saved.
-  static let stopped = ExitCode(Ending.stopped.rawValue)
-}
-
 struct DataFile: ParsableArguments {
-  @Option(help: ArgumentHelp(Word.dataHelp.text))
-  var data = "translate.sqlite"
-
-  /// For which a service is left alone that does not say for how long.
-  @Option(help: .hidden) var pauseSeconds = 30
+  @Option(help: "The database; made when it is missing.") var data = "translate.sqlite"
 
   /// Runs a command's work; what ends it by the world's fault is said in a sentence.
   func use(_ body: (TranslateDatabase, Settings) async throws -> Void) async throws {
@@ -68,56 +37,103 @@ struct DataFile: ParsableArguments {
       let settings = try await database.pool.read { try Settings(in: $0) }
       Words.choose(settings[.language])
       try await body(database, settings)
-    } catch let error where Self.isDisk(error) {
-      complain(Word.fullDisk.text)
-      throw ExitCode.fullDisk
-    } catch let error as Refusal {
-      complain(error.description.shown())
-      throw ExitCode(error.ending.rawValue)
+    } catch let error where Ending.of(error) == .disk && !(error is PageTokenError) {
+      throw Refusal(Word.fullDisk.text, .disk)
     }
   }
 
   private func open() async throws -> TranslateDatabase {
     do {
-      return try await TranslateDatabase.open(data, pause: .seconds(pauseSeconds))
-    } catch let error where !Self.isDisk(error) && !(error is CancellationError) {
-      complain(Word.badFile.text(data, "\(error)").shown())
-      throw ExitCode.badFile
+      return try await TranslateDatabase.open(data)
+    } catch let error where Ending.of(error) != .disk {
+      throw Refusal(Word.badFile.text(data.shown(), "\(error)".shown()), .badFile)
     }
   }
-
-  /// Where not even the log's index has room, SQLite calls it an I/O error.
-  private static func isDisk(_ error: any Error) -> Bool {
-    switch error {
-    case let error as DatabaseError: [.SQLITE_FULL, .SQLITE_IOERR].contains(error.resultCode)
-    case let error as DatabaseSetupError: error.underlyingError.map(isDisk) ?? false
-    case let error as JobQueueError: error.code == .diskFull
-    default: false
-    }
-  }
-
-  /// Of the environment, and written nowhere.
-  static var key: String? {
-    let key = ProcessInfo.processInfo.environment["GEMINI_API_KEY"] ?? ""
-    return key.isEmpty ? nil : key
-  }
-}
-
-/// A line for who reads the output, at once; where it can't be written, the program ends with 74.
-func say(_ line: String) {
-  ExampleService.say(line) { Word.unwritable.text($0.systemReason) }
-}
-
-/// A line for the person, beside what a script reads.
-func complain(_ line: String) { hint(line + "\n") }
-
-/// What only a person reads; where nobody can, nothing is lost.
-func hint(_ text: String) {
-  try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
 }
 
 func sayJSON(_ value: some Encodable) throws {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
   say(String(decoding: try encoder.encode(value), as: UTF8.self))
+}
+
+struct Listing: ParsableArguments {
+  @OptionGroup var file: DataFile
+  @Flag(help: "One JSON document a line.") var json = false
+
+  func say(_ entries: [Entry]) throws {
+    for entry in entries { json ? try sayJSON(entry) : ExampleService.say(entry.line) }
+  }
+}
+
+struct History: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "The questions and what came of them, or those that hold some words.")
+
+  @OptionGroup var listing: Listing
+  @Argument(help: "Words to look for.") var words: String = ""
+
+  func run() async throws {
+    try await listing.file.use { database, _ in
+      try listing.say(try await database.pool.read { try Entry.search(words, in: $0) })
+    }
+  }
+}
+
+struct Status: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "What waits, and for what.")
+
+  @OptionGroup var listing: Listing
+
+  func run() async throws {
+    try await listing.file.use { database, _ in
+      let (standing, waiting) = try await database.pool.read { db in
+        let entries = try database.asked(100, in: db).compactMap { try Entry.find($0, in: db) }
+        return (try Standing(database, in: db), entries)
+      }
+      try standing.say(json: listing.json)
+      try listing.say(waiting)
+    }
+  }
+}
+
+struct SettingsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "settings", abstract: "Show the settings, or change one.")
+
+  @OptionGroup var file: DataFile
+  @Argument(help: "A setting; without one, all are shown.") var name: String?
+  @Argument(help: "What it is to be.") var value: String?
+  @Option(help: "With a service: which of its models is asked from now on.") var model: String?
+
+  func run() async throws {
+    try await file.use { database, settings in
+      let chosen = try name.map(Setting.named)
+      guard model == nil || (chosen == .service && value != nil) else {
+        throw Refusal(Word.loneModel.text)
+      }
+      if let chosen, let value { return try await database.choose(chosen, value, model: model) }
+      for setting in chosen.map({ [$0] }) ?? Setting.allCases {
+        say("\(setting.rawValue)\t\(settings[setting].shown())")
+      }
+    }
+  }
+}
+
+struct Undo: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Take back this device's last action, on all devices.")
+
+  @OptionGroup var file: DataFile
+
+  func run() async throws {
+    try await file.use { database, _ in
+      let rows = try await database.undo()
+      guard !rows.isEmpty else { throw Refusal(Word.nothingToUndo.text, .failed) }
+      // How many rows of which table, and what became of them.
+      let groups = Dictionary(grouping: rows) { "\($0.table): \($0.action.rawValue)" }
+      let told = groups.map { "\($0) \($1.count)" }.sorted().joined(separator: "; ")
+      say(Word.undone.text(told))
+    }
+  }
 }

@@ -68,6 +68,12 @@ static const unsigned char welcome_js[] = {
 static const unsigned char words_js[] = {
 #embed "site/words.js"
 };
+static const unsigned char program_es[] = {
+#embed "site/program.es.json"
+};
+static const unsigned char program_en[] = {
+#embed "site/program.en.json"
+};
 static const unsigned char words_de[] = {
 #embed "site/words.de.json"
 };
@@ -115,6 +121,8 @@ static const struct translate_page_file files[] = {
     {"voice.js", MODULE, voice_js, sizeof voice_js},
     {"welcome.js", MODULE, welcome_js, sizeof welcome_js},
     {"words.js", MODULE, words_js, sizeof words_js},
+    {"program.es.json", JSON, program_es, sizeof program_es},
+    {"program.en.json", JSON, program_en, sizeof program_en},
     {"words.de.json", JSON, words_de, sizeof words_de},
     {"words.en.json", JSON, words_en, sizeof words_en},
     {"words.es.json", JSON, words_es, sizeof words_es},

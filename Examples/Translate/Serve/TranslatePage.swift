@@ -1,17 +1,46 @@
+import ArgumentParser
+import CTranslatePages
 import ExamplePages
 import ExampleService
 import ExampleWork
 import Foundation
 import GRDB
+import InterpreterClient
+import InterpreterKit
 import Tern
 import TernJobs
+
+struct Serve: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show a page on this machine, and finish what waits meanwhile.")
+
+  @OptionGroup var work: Work
+  @OptionGroup var options: PageOptions
+
+  func run() async throws {
+    try await work.run { database, runsInterpreter, status in
+      let page = TranslatePage(
+        database: database, runsInterpreter: runsInterpreter, sync: status, space: work.remote.place
+      )
+      try await options.serve(.translate, page, beside: work.file.data, usual: 8092)
+    }
+  }
+}
+
+extension PageFiles {
+  /// The page of `translate serve`, with the kit that all pages have.
+  fileprivate static let translate = PageFiles(embedded: file)
+
+  static func file(_ index: Int) -> Embedded? {
+    translate_page_file(index).map {
+      ($0.pointee.name, $0.pointee.type, $0.pointee.bytes, $0.pointee.count)
+    }
+  }
+}
 
 /// What stands behind the page of `translate serve`.
 struct TranslatePage: PageProgram {
   let database: TranslateDatabase
-  let coming: ComingAnswers
-  let speaker: Speaker
-  let listener: Listener
   /// Whether the interpreter runs in this process, for questions to nobody else.
   let runsInterpreter: Bool
   /// Where a server was named, how the sync with it stands, and which space of which server it is.
@@ -19,83 +48,89 @@ struct TranslatePage: PageProgram {
   let space: String?
 
   func answer(_ request: PageRequest) async -> PageAnswer {
-    do {
-      return request.isChange ? try await change(request) : try await read(request)
-    } catch let error as Refusal {
-      return .failure("refused", error.description)
-    } catch let error as DatabaseError
-      where [.SQLITE_FULL, .SQLITE_IOERR].contains(error.resultCode)
-    {
-      return .failure("disk", Word.fullDisk.text)
-    } catch is DecodingError {
-      return .failure("misread", Word.misread.text)
-    } catch {
-      return .failure("failed", "\(error)")
-    }
+    await .of { try await request.isChange ? change(request) : read(request) }
   }
 
-  // MARK: - Reading
+  /// A recording of a minute.
+  func uploadBytes(_ path: String) -> Int? { path == "hear" ? 2 * 16_000 * 60 : nil }
+
+  func watch(_ tell: @escaping @Sendable (PageNews) -> Void) async {
+    await PageNews.follow(database.pool, database.jobs, sync: sync, tell)
+  }
 
   private func read(_ request: PageRequest) async throws -> PageAnswer {
+    let (query, pool) = (request.query, database.pool)
     switch request.path {
-    case "state": return try PageAnswer(try await state(request.query["talk"]))
+    case "state":
+      return try PageAnswer(try await pool.read { try PageState(of: self, query["talk"], in: $0) })
     case "history":
-      let words = request.query["search"] ?? ""
-      return try PageAnswer(try await database.pool.read { try PageHistory(words, in: $0) })
-    case "favorites":
-      return try PageAnswer(
-        try await database.pool.read { db in
-          try Favorites.Favorite.fetchAll(db, sql: "SELECT * FROM favorite ORDER BY addedAt DESC")
-        })
-    case "languages":
-      return try PageAnswer(PageLanguage.all(in: request.query["in"] ?? "en"))
-    case "pronunciation":
-      let id = request.query["id"] ?? ""
-      let entry = try await database.pool.read { try Entry.find(id, in: $0) }
-      guard let entry, let text = entry.translation else { return .unknown }
-      let said = await Speaker.pronunciation(of: String(text.prefix(500)), in: entry.to)
-      return try PageAnswer(["text": said ?? ""])
-    case "speech": return try await speech(request.query["id"] ?? "")
+      let words = query["search"] ?? ""
+      return try PageAnswer(try await pool.read { try Entry.search(words, in: $0) })
+    case "languages": return try PageAnswer(LanguageName.all(in: query["in"] ?? "en"))
+    case "pronunciation", "speech":
+      guard let text = query["text"], let language = query["in"], Language.isKnown(language)
+      else { return .unknown }
+      if request.path == "pronunciation" {
+        return try PageAnswer(["text": await Speech.pronunciation(of: text, in: language)])
+      }
+      let rate = Double(query["rate"] ?? "") ?? 1
+      return PageAnswer(
+        try await Speech.wave(of: text, in: language, rate: rate), type: "audio/wav")
     default: return .unknown
     }
   }
 
-  private func speech(_ id: String) async throws -> PageAnswer {
-    let (text, language, rate) = try await spoken(id)
-    return switch await SpokenSound.of(text, in: language, rate: rate) {
-    case .wave(let sound): PageAnswer(sound, type: "audio/wav")
-    // The page has the program speak then, and says nothing of it.
-    case .long: .failure("long", "the sound is longer than a page can hold")
-    case .failed: throw Refusal(Word.speakerFails.text)
+  /// What a change is about; each needs some of it.
+  private struct Wanted: Decodable {
+    /// Of a question. A page draws that of a new one, so that it can send a question again of which
+    /// it heard nothing.
+    var id: UUID?
+    var text, from, to: String?
+    /// Whose turn it is after the question.
+    var talk: Conversation?
+    var name, value, model: String?
+
+    func need<T>(_ member: T?) throws -> T {
+      if let member { return member }
+      throw DecodingError.valueNotFound(T.self, .init(codingPath: [], debugDescription: ""))
     }
+
+    /// As the database has it.
+    var question: String { get throws { try need(id).uuidString.lowercased() } }
   }
 
-  private func state(_ talk: String?) async throws -> PageState {
-    try await database.pool.read { try PageState(of: self, talk, in: $0) }
-  }
-
-  /// How the sync stands, in words for the page.
-  var syncing: PageState.Sync? {
-    guard let sync, let space else { return nil }
-    let now = sync.current
-    return PageState.Sync(
-      space: space, phase: now.phase.rawValue, unpushed: now.unpushed,
-      error: now.lastError.map { "\($0)" })
-  }
-
-  // MARK: - News
-
-  /// Tells of every commit to the file, this process's and others', and of what comes of answers.
-  func watch(_ tell: @escaping @Sendable (PageNews) -> Void) async {
-    await withTaskGroup(of: Void.self) { tasks in
-      for hints in [coming.news(), database.jobs.announcements()] {
-        tasks.addTask { for await _ in hints { tell(.changed) } }
-      }
-      if let sync {
-        tasks.addTask { for await _ in sync.updates { tell(.changed) } }
-      }
-      await PageNews.follow(database.pool, tell)
-      tasks.cancelAll()
+  private func change(_ request: PageRequest) async throws -> PageAnswer {
+    if let file = request.file { return try PageAnswer(["text": await Speech.words(in: file)]) }
+    let wanted = try JSONDecoder().decode(Wanted.self, from: request.body)
+    switch request.path {
+    case "ask":
+      let talk = try wanted.need(wanted.talk)
+      let question = Question(
+        id: try wanted.question, conversation: talk.id, source: try wanted.need(wanted.from),
+        target: try wanted.need(wanted.to), text: try wanted.need(wanted.text))
+      try question.check()
+      try await database.ask([question], talk)
+    case "remove": try await database.remove(wanted.question)
+    case "clear": try await database.clearHistory()
+    case "forget": try await database.pool.write { try $0.execute(sql: "DELETE FROM cache") }
+    case "undo": return try PageAnswer(["rows": try await database.undo().count])
+    case "again": try await database.retry(only: wanted.question)
+    case "offline": try await database.answerOffline(wanted.question, with: Apertium())
+    case "keep":
+      let id = try wanted.question
+      guard try await database.keep(id) else { throw Refusal(Word.noPhrase.text(id)) }
+    case "let-go":
+      try await database.letGo(
+        wanted.need(wanted.text), from: wanted.need(wanted.from), to: wanted.need(wanted.to))
+    case "choose":
+      let setting = try Setting.named(wanted.need(wanted.name))
+      try await database.choose(setting, wanted.need(wanted.value), model: wanted.model)
+      if setting == .language { Words.choose(wanted.value ?? "") }
+    case "star":
+      let code = try wanted.need(wanted.name)
+      try await database.replica.write { try Language.star(code, wanted.value == "on", in: $0) }
+    default: return .unknown
     }
+    return try PageAnswer(["done": true])
   }
 }

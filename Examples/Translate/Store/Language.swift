@@ -1,36 +1,15 @@
+import ExampleService
 import Foundation
 import GRDB
+import InterpreterClient
 import InterpreterKit
 
-/// A language by its code of ISO 639-1, or of three letters where it has none of two.
-struct Language: Sendable {
-  let code: String
+/// Languages, by their codes.
+enum Language {
+  static func isKnown(_ code: String) -> Bool { LanguageName.isKnown(code) }
 
-  static func isKnown(_ code: String) -> Bool {
-    let language = Locale.LanguageCode(code)
-    return language.isISOLanguage && (language.identifier(.alpha2) ?? code) == code
-  }
-
-  /// Those with a name of their own, by code.
-  static var all: [Language] {
-    Locale.LanguageCode.isoLanguageCodes.map { Language(code: $0.identifier) }
-      .filter { isKnown($0.code) && $0.native != $0.code }
-      .sorted { $0.code < $1.code }
-  }
-
-  /// In itself, and in the reader's language.
-  var native: String { name(in: code) }
-  var name: String { name(in: Words.language) }
-
-  private func name(in reader: String) -> String {
-    Locale(identifier: reader).localizedString(forLanguageCode: code) ?? code
-  }
-
-  func matches(_ text: String) -> Bool {
-    let wanted = text.lowercased()
-    return code == wanted || native.lowercased().contains(wanted)
-      || name.lowercased().contains(wanted)
-  }
+  /// From which into which this machine translates by itself.
+  static let offline = ApertiumPair.installed().map { [$0.source, $0.target] }
 
   /// How many can be among the favorites.
   static let mostStarred = 5
@@ -47,16 +26,19 @@ struct Language: Sendable {
   }
 
   /// A row for each, as of the settings, so that two devices' choices are both kept.
+  ///
+  /// - Throws: ``Refusal`` for one too many, or what is no language.
   static func star(_ code: String, _ isStarred: Bool, in db: Database) throws {
-    let name = "star.\(code)"
-    guard isStarred else {
-      return try db.execute(sql: "DELETE FROM setting WHERE name = ?", arguments: [name])
+    guard isKnown(code) else { throw Refusal(Word.unknownCode.text(code)) }
+    guard try !isStarred || starred(in: db).count < mostStarred else {
+      throw Refusal(Word.manyStars.text(mostStarred))
     }
     try db.execute(
-      sql: """
+      sql: isStarred
+        ? """
         INSERT OR IGNORE INTO setting SELECT ?, 1 + coalesce(max(CAST(value AS INTEGER)), 0)
         FROM setting WHERE name LIKE 'star.%'
-        """, arguments: [name])
+        """ : "DELETE FROM setting WHERE name = ?", arguments: ["star.\(code)"])
   }
 
   /// The five that were used last, the latest first; a code that is none is none of them.

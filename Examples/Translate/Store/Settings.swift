@@ -9,33 +9,27 @@ enum Setting: String, CaseIterable {
   case from, to
   /// Where the service is, and which of its models is asked.
   case service, model
-  /// Whether the sides of a chat change after each turn, whether answers are spoken, and whether
-  /// questions are answered with what is installed here when the service can't be reached: `on` or
-  /// `off`.
+  /// Whether the sides of a conversation change after each turn, whether answers are spoken, and
+  /// whether questions are answered with what is installed here when the service can't be reached.
   case swap, speak, offline
-  /// Of the program's own words: a code, or `auto` for the system's. The page has more than the
-  /// terminal.
+  /// Of the words: a code, or `auto` for the system's. The page has more than the terminal.
   case language
-  /// How the page looks and speaks: `auto`, `light` or `dark`; the size of its text in per cent;
-  /// `auto` or `more` contrast; `auto` or `less` motion; the speed of speech, of which 1 is as usual.
+  /// How the page looks and speaks: its colours, the size of its text in per cent, contrast, motion,
+  /// and the speed of speech, of which 1 is as usual.
   case theme, size, contrast, motion, rate
-  /// Whether the page's introduction was read or skipped, on any device: `on` or `off`.
+  /// Whether the page's introduction was read or skipped, on any device.
   case welcomed
 
-  var standard: String {
-    switch self {
-    case .from: "auto"
-    case .to: "es"
-    case .service: "http://127.0.0.1:8091"
-    case .model: "apertium"
-    case .swap: "on"
-    case .speak, .offline: "off"
-    case .language, .theme, .contrast, .motion: "auto"
-    case .size: "100"
-    case .rate: "1"
-    case .welcomed: "off"
-    }
-  }
+  /// What each is unless chosen, and what else it can be, where these are few.
+  private static let choices: [Setting: [String]] = [
+    .from: ["auto"], .to: ["es"], .service: ["http://127.0.0.1:8091"], .model: ["apertium"],
+    .swap: ["on", "off"], .speak: ["off", "on"], .offline: ["off", "on"], .welcomed: ["off", "on"],
+    .language: ["auto"] + Words.ofPage, .theme: ["auto", "light", "dark"],
+    .size: ["100", "125", "150", "200"], .contrast: ["auto", "more"], .motion: ["auto", "less"],
+    .rate: ["1", "0.5", "0.75", "1.25", "1.5", "2"],
+  ]
+
+  var standard: String { Self.choices[self]![0] }
 
   /// Whether each device has its own. Where questions and the key go, no other one decides; and a
   /// model is one of that service's.
@@ -47,27 +41,27 @@ enum Setting: String, CaseIterable {
     case .to: Language.isKnown(value)
     case .service: ServiceAddress.url(value) != nil
     case .model: !value.isEmpty
-    case .swap, .speak, .offline, .welcomed: ["on", "off"].contains(value)
-    case .language: value == "auto" || Words.ofPage.contains(value)
-    case .theme: ["auto", "light", "dark"].contains(value)
-    case .size: ["100", "125", "150", "200"].contains(value)
-    case .contrast: ["auto", "more"].contains(value)
-    case .motion: ["auto", "less"].contains(value)
-    case .rate: ["0.5", "0.75", "1", "1.25", "1.5", "2"].contains(value)
+    default: Self.choices[self]!.contains(value)
     }
+  }
+
+  /// - Throws: ``Refusal``.
+  static func named(_ name: String) throws -> Setting {
+    guard let setting = Setting(rawValue: name) else {
+      throw Refusal(
+        Word.noSetting.text(name, allCases.map(\.rawValue).joined(separator: ", ")))
+    }
+    return setting
   }
 }
 
 struct Settings: Sendable {
-  private var values: [String: String]
+  private var values: [String: String] = [:]
 
   init(in db: Database) throws {
-    values = [:]
     for (table, isLocal) in [("setting", false), ("localSetting", true)] {
-      for row in try Row.fetchAll(db, sql: "SELECT name, value FROM \(table)") {
-        let isTaken = Setting(rawValue: row[0])?.isLocal ?? false == isLocal
-        if isTaken { values[row[0]] = row[1] }
-      }
+      for row in try Row.fetchAll(db, sql: "SELECT name, value FROM \(table)")
+      where (Setting(rawValue: row[0])?.isLocal ?? false) == isLocal { values[row[0]] = row[1] }
     }
   }
 

@@ -1,88 +1,85 @@
+import ExampleService
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 
 /// What somebody wants to know.
-struct Question: Sendable {
+struct Question: Codable, FetchableRecord, PersistableRecord, Sendable {
+  static let databaseTableName = "phrase"
+
   var id = UUID().uuidString.lowercased()
-  var text: String
+  var conversation: String
   /// A code, or `auto`.
   var source: String
   var target: String
-  var conversation: String
-  /// Where it goes, and which model answers; `nil` for what the settings say when its turn comes.
-  var service, model: String?
+  var text: String
+  /// Microseconds since 1970, and on one device greater than all before: the order.
+  var askedAt: Int64 = 0
+
+  /// In characters.
+  static let longest = 10_000
+
+  /// - Throws: ``Refusal`` for what can't be asked.
+  func check() throws {
+    guard !text.allSatisfy(\.isWhitespace) else { throw Refusal(Word.emptyText.text) }
+    guard text.count <= Self.longest else {
+      throw Refusal(Word.longText.text(text.count, Self.longest))
+    }
+    // SQLite would end the text there.
+    guard !text.unicodeScalars.contains("\0") else { throw Refusal(Word.zeroText.text) }
+    for code in [source, target] where code != "auto" || code == target {
+      guard Language.isKnown(code) else { throw Refusal(Word.unknownCode.text(code)) }
+    }
+    guard source != target else { throw Refusal(Word.sameLanguage.text(target)) }
+  }
+}
+
+/// A translation for those who ask the same model the same again.
+private struct Cached: Codable, FetchableRecord, PersistableRecord {
+  static let databaseTableName = "cache"
+
+  var text, source, target, model: String
+  var translation: Answer
 }
 
 /// Questions go in by one transaction, and their answers by another: whatever happens in between, a
-/// question is there once, and so is its answer.
+/// question is there once, and so is its answer. The first that waits has a job, and its end enqueues
+/// the next one's.
 extension TranslateDatabase {
-  /// How many answered questions are kept, and how many translations for those who ask again.
-  static let mostPhrases = 500
-  static let mostCached = 5000
+  /// How many answered questions are kept, beside those of the last hour; and how many translations.
+  static let (mostPhrases, mostCached) = (500, 5000)
 
   /// Keeps questions, in their order; they are safe when this returns. One that was answered before
-  /// is answered at once.
+  /// is answered at once; one that is there already, by its id, is not asked again.
   ///
-  /// - Parameter body: what else belongs to the same action.
-  func ask(
-    _ questions: [Question], and body: @escaping @Sendable (Database) throws -> Void = { _ in }
-  ) async throws -> [String] {
-    try await act { db in
-      let settings = try Settings(in: db)
-      for question in questions {
-        try db.execute(
-          sql: """
-            INSERT INTO phrase SELECT ?, ?, ?, ?, ?,
-              max(?, coalesce((SELECT max(askedAt) FROM phrase), 0) + 1)
-            """,
-          arguments: [
-            question.id, question.conversation, question.source, question.target, question.text,
-            Int64(Date().timeIntervalSince1970 * 1_000_000),
-          ])
-        let answer = try cached(
-          question.text, from: question.source, to: question.target,
-          model: question.model ?? settings[.model], in: db)
-        if let answer {
+  /// - Parameter talk: whose turn it is then, where two talk: that is a part of the same action.
+  func ask(_ questions: [Question], _ talk: Conversation? = nil) async throws {
+    try await replica.write { db in
+      if let id = questions.first?.id, try Entry.find(id, in: db) != nil { return }
+      let model = try Settings(in: db)[.model]
+      var last = try Int64.fetchOne(db, sql: "SELECT max(askedAt) FROM phrase") ?? 0
+      for var question in questions {
+        last = max(last + 1, Int64(Date().timeIntervalSince1970 * 1_000_000))
+        question.askedAt = last
+        try question.insert(db)
+        if let answer = try cached(question, model: model, in: db) {
           try insert(answer, for: question.id, in: db)
         } else {
-          try db.execute(
-            sql: "INSERT INTO waiting (phrase, service, model) VALUES (?, ?, ?)",
-            arguments: [question.id, question.service, question.model])
+          try db.execute(sql: "INSERT INTO asked (phrase) VALUES (?)", arguments: [question.id])
         }
       }
-      try body(db)
+      try talk?.save(db)
       try trim(db)
-      for service in Set(questions.map { $0.service ?? settings[.service] }) {
-        try goOn(with: service, in: db)
-      }
-      return questions.map(\.id)
+      try goOn(in: db)
     }
   }
 
-  /// Lets no answer of a conversation go while somebody waits to be told of it, however many there
-  /// are; until the program dies, and for a day at most.
-  func holding(_ conversation: String, _ body: () async throws -> Void) async throws {
-    try await pool.write { db in
-      try db.execute(
-        sql: "INSERT OR REPLACE INTO asker VALUES (?, unixepoch(), ?)",
-        arguments: [conversation, getpid()])
-    }
-    let result: Result<Void, any Error>
-    do { result = .success(try await body()) } catch { result = .failure(error) }
-    // What went wrong first is what is said.
-    do { try await release(conversation) } catch {
-      try result.get()
-      throw error
-    }
-    try result.get()
-  }
-
-  private func release(_ conversation: String) async throws {
-    try await pool.write { db in
-      try db.execute(sql: "DELETE FROM asker WHERE conversation = ?", arguments: [conversation])
-      try replica.writeWithoutUndo(in: db) { try trim($0) }
-    }
+  /// A question of this device that waits for its translation.
+  func waiting(_ id: String, in db: Database) throws -> Question? {
+    try Question.fetchOne(
+      db, sql: "SELECT phrase.* FROM phrase JOIN asked ON phrase = id WHERE id = ? AND NOT isOver",
+      arguments: [id])
   }
 
   /// Keeps what came of a question that waits, as the app's own doing. Of one that waits no more, e.g.
@@ -91,135 +88,98 @@ extension TranslateDatabase {
   /// - Parameter model: whose answer it is, for those who ask the same again; `nil` for one that is
   ///   not to be used again.
   func settle(_ id: String, _ answer: Answer, model: String?, in db: Database) throws {
-    if answer.text == nil {
-      try db.execute(
-        sql: """
-          INSERT OR REPLACE INTO failed (phrase, service, model, isOwn)
-          SELECT phrase, service, model, TRUE FROM waiting WHERE phrase = ?
-          """, arguments: [id])
-    }
-    try db.execute(sql: "DELETE FROM waiting WHERE phrase = ?", arguments: [id])
-    guard db.changesCount > 0 else { return }
-    // Another program may wait for it.
-    try jobs.announce(in: db)
+    guard let question = try waiting(id, in: db) else { return }
+    try db.execute(
+      sql: answer.text == nil
+        ? "UPDATE asked SET isOver = TRUE WHERE phrase = ?" : "DELETE FROM asked WHERE phrase = ?",
+      arguments: [id])
     try replica.writeWithoutUndo(in: db) { db in
       try insert(answer, for: id, in: db)
-      // Who holds a conversation trims when it lets it go: until then there may be any number.
-      if try !isHeld(id, in: db) { try trim(db) }
+      try trim(db)
     }
     guard let model, answer.text != nil else { return }
-    try db.execute(
-      sql: """
-        INSERT OR REPLACE INTO cache (text, source, target, model, translation)
-        SELECT text, source, target, ?, ? FROM phrase WHERE id = ?
-        """, arguments: [model, String(decoding: JSONEncoder().encode(answer), as: UTF8.self), id])
+    try Cached(
+      text: question.text, source: question.source, target: question.target, model: model,
+      translation: answer
+    ).insert(db, onConflict: .replace)
     try db.execute(
       sql: "DELETE FROM cache WHERE number <= (SELECT max(number) FROM cache) - ?",
       arguments: [Self.mostCached])
   }
 
-  /// Puts every question that ended here without a translation in line again, in the order asked, for
-  /// the service and the model that it named. Those of other devices are theirs to ask again.
+  /// Puts every question that ended here without a translation in line again, and asks at once. Those
+  /// of other devices are theirs to ask again.
   ///
   /// - Parameter id: of the only question that is meant.
-  /// - Returns: whether there was one.
-  @discardableResult
-  func retry(only id: String? = nil) async throws -> Bool {
-    try await forgetOthersFailures()
-    return try await pool.write { db in
-      try db.execute(
-        sql: """
-          INSERT OR IGNORE INTO waiting (phrase, service, model)
-          SELECT failed.phrase, failed.service, failed.model FROM failed
-          JOIN answer ON answer.phrase = failed.phrase JOIN phrase ON id = failed.phrase
-          WHERE problem IS NOT NULL AND id = coalesce(?, id) ORDER BY askedAt
-          """, arguments: [id])
-      let count = db.changesCount
+  /// - Throws: ``Refusal`` where that one is another device's.
+  func retry(only id: String? = nil) async throws {
+    try await pool.write { db in
+      let meant = "isOver AND phrase = coalesce(?, phrase)"
       try replica.writeWithoutUndo(in: db) { db in
         try db.execute(
-          sql: """
-            DELETE FROM answer WHERE problem IS NOT NULL
-              AND phrase IN (SELECT phrase FROM failed WHERE phrase = coalesce(?, phrase))
-            """, arguments: [id])
+          sql: "DELETE FROM answer WHERE phrase IN (SELECT phrase FROM asked WHERE \(meant))",
+          arguments: [id])
       }
-      try db.execute(
-        sql: "DELETE FROM failed WHERE phrase = coalesce(?, phrase)", arguments: [id])
-      return count > 0
+      try db.execute(sql: "UPDATE asked SET isOver = FALSE WHERE \(meant)", arguments: [id])
+      if let id, try waiting(id, in: db) == nil { throw Refusal(Word.othersQuestion.text) }
+      try beginAnew(in: db)
     }
   }
 
-  /// Two devices that both ask a question again would delete and answer one row at the same time.
-  private func forgetOthersFailures() async throws {
-    let unknown = try await pool.read {
-      try String.fetchAll($0, sql: "SELECT phrase FROM failed WHERE isOwn IS NULL")
-    }
-    for phrase in unknown {
-      let row = try await replica.explain("phrase", key: [.string(phrase)], limit: 1)
-      let isOwn = row.columns.allSatisfy { $0.stamp?.isOwn ?? true }
-      try await pool.write { db in
-        try db.execute(
-          sql: isOwn
-            ? "UPDATE failed SET isOwn = TRUE WHERE phrase = ?"
-            : "DELETE FROM failed WHERE phrase = ?", arguments: [phrase])
-      }
-    }
+  /// Sees to it that the first question that waits has a job. The job of the one before may not have
+  /// ended yet; its answer is there.
+  func goOn(in db: Database) throws {
+    // Another program may wait for what was just kept.
+    try jobs.announce(in: db)
+    guard let phrase = try asked(1, in: db).first else { return }
+    try jobs.enqueue(
+      AnswerJob(phrase: phrase), unique: .skip(phrase), service: Settings(in: db)[.service],
+      in: db)
+  }
+
+  /// The questions that wait here, in order.
+  func asked(_ count: Int, in db: Database) throws -> [String] {
+    try String.fetchAll(
+      db, sql: "SELECT phrase FROM asked WHERE NOT isOver ORDER BY place LIMIT ?",
+      arguments: [count])
+  }
+
+  func firstJob(in db: Database) throws -> JobRecord? {
+    try asked(1, in: db).first.flatMap { try jobs.unfinished(AnswerJob.self, uniqueBy: $0, in: db) }
+      .flatMap { try jobs.record($0, in: db) }
+  }
+
+  /// Asks at once, also where that was to be later, or of another service.
+  func beginAnew(in db: Database) throws {
+    if let job = try firstJob(in: db) { try jobs.cancel(job.id, in: db) }
+    try goOn(in: db)
   }
 
   /// What the model said of the same text and languages.
-  func cached(
-    _ text: String, from source: String, to target: String, model: String, in db: Database
-  ) throws -> Answer? {
-    try String.fetchOne(
-      db,
-      sql: """
-        SELECT translation FROM cache WHERE text = ? AND source = ? AND target = ? AND model = ?
-        """, arguments: [text, source, target, model]
-    ).map { try JSONDecoder().decode(Answer.self, from: Data($0.utf8)) }
+  func cached(_ question: Question, model: String, in db: Database) throws -> Answer? {
+    let (text, source, target) = (question.text, question.source, question.target)
+    let key = ["text": text, "source": source, "target": target, "model": model]
+    return try Cached.fetchOne(db, key: key)?.translation
   }
 
   private func insert(_ answer: Answer, for id: String, in db: Database) throws {
-    let alternatives = String(
-      decoding: try JSONEncoder().encode(answer.alternatives), as: UTF8.self)
-    try db.execute(
-      sql: """
-        INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (phrase) DO UPDATE SET text = excluded.text, source = excluded.source,
-          engine = excluded.engine, confidence = excluded.confidence,
-          alternatives = excluded.alternatives, isOffline = excluded.isOffline,
-          problem = excluded.problem, detail = excluded.detail
-        """,
-      arguments: [
-        id, answer.text, answer.source, answer.engine, answer.confidence, alternatives,
-        answer.isOffline, answer.problem, answer.detail,
-      ])
+    var answer = answer
+    answer.phrase = id
+    try answer.save(db)
   }
 
-  private func isHeld(_ id: String, in db: Database) throws -> Bool {
-    try Bool.fetchOne(
-      db,
-      sql: "SELECT EXISTS (SELECT 1 FROM asker JOIN phrase USING (conversation) WHERE id = ?)",
-      arguments: [id]) ?? false
-  }
-
-  /// What waits for an answer, here or on another device, is not counted, and stays; so does what
-  /// somebody is yet to be told of.
+  /// What waits for an answer, here or on another device, is not counted, and stays. So does what is
+  /// as young as an hour: whoever asked it may be yet to be told.
   private func trim(_ db: Database) throws {
-    try db.execute(sql: "DELETE FROM asker WHERE since < unixepoch() - 86400")
-    for asker in try pid_t.fetchSet(db, sql: "SELECT process FROM asker")
-    where kill(asker, 0) != 0 && errno == ESRCH {
-      try db.execute(sql: "DELETE FROM asker WHERE process = ?", arguments: [asker])
-    }
     let old = try String.fetchAll(
       db,
       sql: """
         SELECT id FROM (
-          SELECT id, conversation FROM phrase WHERE id IN (SELECT phrase FROM answer)
+          SELECT id, askedAt FROM phrase WHERE id IN (SELECT phrase FROM answer)
           ORDER BY askedAt DESC, id DESC LIMIT -1 OFFSET \(Self.mostPhrases))
-        WHERE conversation NOT IN (SELECT conversation FROM asker)
+        WHERE askedAt < (unixepoch() - 3600) * 1000000
         """)
-    for id in old {
-      try db.execute(sql: "DELETE FROM answer WHERE phrase = ?", arguments: [id])
-      try db.execute(sql: "DELETE FROM phrase WHERE id = ?", arguments: [id])
-    }
+    try Answer.deleteAll(db, keys: old)
+    try Question.deleteAll(db, keys: old)
   }
 }

@@ -1,51 +1,76 @@
 /// What is asked, as the contract has it; members that play no part here are left out.
-struct GenerateRequest: Decodable {
-  struct Settings: Decodable {
-    var responseMimeType: String?
+package struct GenerateRequest: Codable {
+  package struct Settings: Codable {
+    package var temperature: Double?
+    package var responseMimeType: String?
+    package var responseSchema: Schema?
+
+    package init(temperature: Double?, responseMimeType: String?, responseSchema: Schema?) {
+      self.temperature = temperature
+      (self.responseMimeType, self.responseSchema) = (responseMimeType, responseSchema)
+    }
   }
 
-  var systemInstruction: Content?
-  var contents: [Content]
-  var generationConfig: Settings?
+  /// Of the document that is asked for.
+  package struct Schema: Codable {
+    package var type: String
+    package var items: [String: String]?
+    package var properties: [String: Schema]?
+    package var required, propertyOrdering: [String]?
+
+    package init(_ type: String, items: String? = nil, properties: [String: Schema]? = nil) {
+      (self.type, self.items, self.properties) = (type, items.map { ["type": $0] }, properties)
+    }
+  }
+
+  package var systemInstruction: Content?
+  package var contents: [Content]
+  package var generationConfig: Settings?
+
+  package init(system: String, user: String, _ settings: Settings) {
+    systemInstruction = Content(role: nil, texts: [system])
+    contents = [Content(role: "user", texts: [user])]
+    generationConfig = settings
+  }
 
   var wantsJSON: Bool { generationConfig?.responseMimeType == "application/json" }
 }
 
-struct Content: Codable {
-  struct Part: Codable {
-    var text: String?
+package struct Content: Codable {
+  package struct Part: Codable {
+    package var text: String?
   }
 
-  var role: String?
-  var parts: [Part]?
+  package var role: String?
+  package var parts: [Part]?
 
-  init(role: String, texts: [String]) {
+  init(role: String?, texts: [String]) {
     (self.role, parts) = (role, texts.map { Part(text: $0) })
   }
 
-  var text: String { (parts ?? []).compactMap(\.text).joined() }
+  package var text: String { (parts ?? []).compactMap(\.text).joined() }
 }
 
-struct GenerateResponse: Encodable {
-  struct Candidate: Encodable {
-    var content: Content?
-    var finishReason: String?
-    var index = 0
+package struct GenerateResponse: Codable {
+  package struct Candidate: Codable {
+    package var content: Content?
+    package var finishReason: String?
+    var index: Int?
   }
 
-  struct Feedback: Encodable {
-    var blockReason: String
+  package struct Feedback: Codable {
+    package var blockReason: String?
   }
 
   /// Words instead of tokens, of which there are none here.
-  struct Usage: Encodable {
-    var promptTokenCount, candidatesTokenCount, totalTokenCount: Int
+  struct Usage: Codable {
+    var promptTokenCount, candidatesTokenCount, totalTokenCount: Int?
   }
 
-  var candidates: [Candidate]?
-  var promptFeedback: Feedback?
-  var usageMetadata: Usage
-  var modelVersion: String
+  package var candidates: [Candidate]?
+  package var promptFeedback: Feedback?
+  var usageMetadata: Usage?
+  package var modelVersion: String?
 }
 
 /// The translation, where JSON is asked for.

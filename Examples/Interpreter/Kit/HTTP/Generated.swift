@@ -68,7 +68,7 @@ struct Generated {
       response.candidates = [
         .init(
           content: isEmpty ? nil : Content(role: "model", texts: texts),
-          finishReason: isLast ? reason : nil)
+          finishReason: isLast ? reason : nil, index: 0)
       ]
     }
     return response

@@ -1,3 +1,4 @@
+import ExampleService
 import Foundation
 
 /// One photo in a folder of its own, where the tools read it. Every call blocks its thread.

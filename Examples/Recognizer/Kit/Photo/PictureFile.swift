@@ -1,3 +1,4 @@
+import ExampleService
 import Foundation
 
 extension PictureHeader {
@@ -63,11 +64,10 @@ extension PictureHeader {
   ///
   /// - Throws: as that.
   package static func small(_ picture: URL, longestSide: Int) async throws -> Data {
-    let target = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jpg")
-    // It is not there where the picture can't be decoded.
-    defer { try? FileManager.default.removeItem(at: target) }
-    try await shrink(picture, to: target, longestSide: longestSide)
-    return try Data(contentsOf: target)
+    try await TemporaryFile.with("jpg") { target in
+      try await shrink(picture, to: target, longestSide: longestSide)
+      return try Data(contentsOf: target)
+    }
   }
 }
 

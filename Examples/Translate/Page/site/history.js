@@ -7,12 +7,17 @@ import { clock, day, nameOf, number, t } from "/words.js";
 
 const empty = (text) => h("p", { class: "card quiet", "data-key": text }, text);
 
-/** The history by day, the newest first; what is found in it, the best first. */
-export function history({ entries, kept }, search) {
+/** Whether a question's translation is among the favorites. */
+export const isKept = ({ text, from, found, to }, favorites) => favorites.some((one) =>
+  one.text === text && one.target === to && one.source === (found ?? from));
+
+/** The history by day, or what is found in it, the newest first. */
+export function history(all, search, favorites) {
+  const entries = all.toReversed();
   const count = h("p", { class: "quiet", "data-key": "count", role: "status" },
     search ? t("found", number(entries.length)) : t("historyCount", number(entries.length)));
   if (!entries.length) return [finder(search), empty(t(search ? "nothingFound" : "historyEmpty"))];
-  const list = (some) => h("ul", { class: "lines" }, some.map((entry) => line(entry, kept)));
+  const list = (some) => h("ul", { class: "lines" }, some.map((entry) => line(entry, favorites)));
   if (search) return [finder(search), count, list(entries)];
   const days = Map.groupBy(entries, ({ askedAt }) => new Date(askedAt / 1000).toDateString());
   return [finder(search), count, ...[...days].map(([date, some]) =>
@@ -27,10 +32,10 @@ const finder = (search) => h("form", { class: "card", role: "search", "data-key"
   h("label", { for: "history-search" }, t("searchHistory")),
   h("input", { id: "history-search", type: "search", value: search, autocomplete: "off" }));
 
-function line(entry, kept) {
+function line(entry, favorites) {
   const { id, conversation, text, translation, from, found, to, askedAt, state } = entry;
   const date = new Date(askedAt / 1000);
-  const isKept = kept.includes(id);
+  const isStarred = isKept(entry, favorites);
   const source = found ?? from;
   return h("li", { class: "card line", "data-key": id },
     h("a", { class: "whole", href: `#/talk/${encodeURIComponent(conversation)}` },
@@ -44,8 +49,8 @@ function line(entry, kept) {
           state === "failed" ? talk.problem(entry) : t("waiting"))),
     h("div", { class: "row" },
       state === "done" && h("button", { type: "button", "data-act": "keep", "data-id": id,
-        "aria-pressed": String(isKept), "aria-label": t("keepThis", text.slice(0, 60)) },
-      icon("star", isKept)),
+        "aria-pressed": String(isStarred), "aria-label": t("keepThis", text.slice(0, 60)) },
+      icon("star", isStarred)),
       h("button", { type: "button", "data-act": "remove", "data-id": id,
         "aria-label": t("removeThis", text.slice(0, 60)) }, icon("trash"))));
 }

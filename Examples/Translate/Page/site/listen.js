@@ -20,8 +20,7 @@ export const recorder = (code, now, program, level, ended) => (now.hears.include
 
 class Own {
   constructor(program, level, ended) {
-    Object.assign(this, { program, level, ended, samples: [], sending: Promise.resolve(), heard: 0,
-      spokeAt: null, hasEnded: false });
+    Object.assign(this, { program, level, ended, parts: [], heard: 0, spokeAt: null, hasEnded: false });
   }
 
   async start() {
@@ -30,8 +29,6 @@ class Own {
       audio: { channelCount: 1, echoCancellation: false, noiseSuppression: false,
         autoGainControl: false },
     });
-    const { id } = await this.program.post("hear-begin", {});
-    this.id = id;
     this.context = new AudioContext({ sampleRate: rate });
     await this.context.audioWorklet.addModule("/microphone.js");
     const node = new AudioWorkletNode(this.context, "microphone", { numberOfOutputs: 0 });
@@ -43,10 +40,9 @@ class Own {
     if (this.hasEnded) return;
     const loud = Math.sqrt(part.reduce((sum, sample) => sum + sample * sample, 0) / part.length);
     this.level(loud);
-    this.samples.push(...part);
+    this.parts.push(part);
     this.heard += part.length / rate;
     if (loud > speech) this.spokeAt = this.heard;
-    if (this.samples.length >= 0.75 * rate) this.#send();
     const quiet = this.heard - (this.spokeAt ?? 0);
     if (quiet > (this.spokeAt === null ? patience : silence) || this.heard > longest) {
       this.hasEnded = true;
@@ -54,21 +50,14 @@ class Own {
     }
   }
 
-  #send() {
-    const bytes = new DataView(new ArrayBuffer(2 * this.samples.length));
-    this.samples.forEach((sample, index) => {
+  /** 16 bits each, the low byte first. */
+  #recording() {
+    const samples = this.parts.flatMap((part) => [...part]).slice(0, longest * rate);
+    const bytes = new DataView(new ArrayBuffer(2 * samples.length));
+    samples.forEach((sample, index) => {
       bytes.setInt16(2 * index, Math.max(-1, Math.min(1, sample)) * 32_767, true);
     });
-    this.samples = [];
-    let text = "";
-    for (let index = 0; index < bytes.byteLength; index += 1) {
-      text += String.fromCharCode(bytes.getUint8(index));
-    }
-    const { id } = this;
-    this.sending = this.sending.then(() =>
-      this.program.post("hear", { id, samples: btoa(text) }));
-    // It is told at the end.
-    this.sending.catch(() => {});
+    return new Blob([bytes]);
   }
 
   #release() {
@@ -79,15 +68,10 @@ class Own {
 
   async finish() {
     this.#release();
-    this.#send();
-    await this.sending;
-    return (await this.program.post("hear-end", { id: this.id })).text;
+    return (await this.program.upload("hear", {}, this.#recording())).text;
   }
 
-  async cancel() {
-    this.#release();
-    if (this.id) await this.program.post("hear-stop", {});
-  }
+  async cancel() { this.#release(); }
 }
 
 class OfBrowser {

@@ -2,6 +2,7 @@
 
 import { h } from "/kit.js";
 import { icon } from "/icons.js";
+import { isKept } from "/history.js";
 import { clock, has, language, nameOf, number, t } from "/words.js";
 
 /** In characters, as a person counts them. */
@@ -60,7 +61,7 @@ function card(entry, now, state, playing) {
       h("p", { class: "row" }, h("span", { class: "quiet" }, nameOf(entry.to)),
         isFresh && h("span", { class: "success" }, icon("check")), tags(entry)),
       entry.state === "done" ? done(entry, now, state, playing)
-        : entry.state === "failed" ? failed(entry) : waiting(entry, now)));
+        : entry.state === "failed" ? failed(entry) : waiting(entry, now, state.expected)));
 }
 
 function tags({ state, isOffline, confidence, engine }) {
@@ -76,7 +77,7 @@ function tags({ state, isOffline, confidence, engine }) {
 function done(entry, now, { pronunciations, refusals }, playing) {
   const { id, to, translation, alternatives } = entry;
   const isPlaying = playing?.id === id;
-  const isKept = now.kept.includes(id);
+  const isStarred = isKept(entry, now.favorites);
   const said = pronunciations[id];
   return [
     h("p", { class: "value text big", dir: "auto", lang: to }, translation),
@@ -87,7 +88,7 @@ function done(entry, now, { pronunciations, refusals }, playing) {
     h("div", { class: "row" },
       button("copy", id, t("copy"), "copy"), button("share", id, t("share"), "share"),
       isPlaying ? button("play", id, t("stop"), "stop") : button("play", id, t("play"), "speaker"),
-      button("keep", id, t("keep"), "star", { "aria-pressed": String(isKept) }),
+      button("keep", id, t("keep"), "star", { "aria-pressed": String(isStarred) }),
       now.canSpeak && button("pronounce", id, t("pronunciation"), null,
         { "aria-expanded": String(said !== undefined) })),
     alternatives?.length ? h("details", {},
@@ -136,8 +137,7 @@ export const problem = ({ problem: name, detail }) =>
   `${has(`problem.${name}`) ? t(`problem.${name}`) : name}${detail ? ` (${detail})` : ""}`;
 
 /** Problems that another service, or another key, may not have. */
-const aboutService = new Set(["wrongKey", "insecure", "refused", "broken", "overloaded",
-  "elsewhere", "empty"]);
+const aboutService = new Set(["wrongKey", "insecure", "refused", "broken", "overloaded", "empty"]);
 
 function failed(entry) {
   const { id, problem: name } = entry;
@@ -153,25 +153,24 @@ function failed(entry) {
 
 /** For whoever helps: nothing of what was asked, and no key. */
 export function report({ id, problem: name, detail, from, to, askedAt }, now) {
-  const { settings, waits, lines, version } = now;
-  const line = lines.find((item) => item.service === waits[id]);
+  const { settings, version } = now;
+  const line = now.waits.includes(id) ? now.standing : null;
   return [
     `version: ${version}`,
     `problem: ${name ?? line?.state}`, detail && `detail: ${detail}`,
     line?.reason && `detail: ${line.reason}`, `languages: ${from} ${to}`,
-    `service: ${waits[id] ?? settings.service}`, `model: ${settings.model}`,
+    `service: ${settings.service}`, `model: ${settings.model}`,
     `asked: ${new Date(askedAt / 1000).toISOString()}`,
   ].filter(Boolean).join("\n");
 }
 
-function waiting(entry, now) {
+function waiting(entry, now, expected) {
   const { id, from, to } = entry;
-  const service = now.waits[id];
-  if (!service) return h("p", { class: "quiet" }, t("waitsElsewhere"));
-  const line = now.lines.find((item) => item.service === service) ?? { state: "asking" };
-  const text = now.parts[id];
+  if (!now.waits.includes(id)) return h("p", { class: "quiet" }, t("waitsElsewhere"));
+  const line = now.standing;
   if (line.state === "asking") {
-    const { since, until } = now.expected[id] ?? {};
+    const text = now.asking === id ? now.part : null;
+    const { since, until } = now.asking === id ? expected ?? {} : {};
     return [
       text ? h("p", { class: "value text big", dir: "auto", lang: to }, text) : skeleton(entry.text),
       h("p", { class: "row quiet" }, h("span", { class: "dots", "aria-hidden": "true" },

@@ -22,10 +22,14 @@ const state = {
   now: null, failure: null, isLive: false,
   // The languages of the next question, and what was known of whose turn it is when they were chosen.
   pair: null, turn: null, turns: sessionStorage.getItem("turns") === "on",
-  pronunciations: {}, asked: new Set(), refusals: {},
+  pronunciations: {}, refusals: {},
+  // When a question was asked here; null once it had to wait for something else.
+  asked: new Map(), answeredAt: 0,
   // What was answered while somebody looked.
   fresh: new Set(),
-  history: null, search: "", favorites: null,
+  history: null, search: "",
+  // When the answer that is asked for now is likely to be there.
+  expected: null,
   // The conversation that `now` is about, and the step of the introduction.
   shown: null, step: 0, microphone: "",
   // `idle`, `recording` or `processing`; who listens, and what went wrong with it.
@@ -45,8 +49,6 @@ async function look() {
   const now = await program.get("state", asked.talk ? { talk: asked.talk } : {});
   if (asked.view === "history") {
     state.history = await program.get("history", { search: state.search });
-  } else if (asked.view === "favorites") {
-    state.favorites = await program.get("favorites");
   }
   if (await load(now.settings.language)) build();
   // Somebody may have gone elsewhere meanwhile.
@@ -57,6 +59,7 @@ async function look() {
     location.hash = "#/welcome";
   }
   tell(state.now, now);
+  state.expected = expect(now);
   Object.assign(state, { now, failure: null, shown: asked.talk });
   const turn = JSON.stringify(now.talk ?? [now.settings.from, now.settings.to]);
   if (!state.pair || turn !== state.turn) choosePair(now, turn);
@@ -87,18 +90,42 @@ function changePair(pair) {
 /** Says what came, to whoever does not look, and speaks what was asked here. */
 function tell(old, now) {
   const isSame = old?.talk?.id === now.talk?.id;
+  if (now.standing.state !== "asking") for (const id of state.asked.keys()) state.asked.set(id, null);
   const waited = new Set(isSame ? old?.entries.filter((one) => one.state === "waiting")
     .map(({ id }) => id) : []);
   for (const entry of now.entries) {
     if (entry.state === "waiting") continue;
+    const began = state.asked.get(entry.id);
     const isAsked = state.asked.delete(entry.id);
     if (!isAsked && !waited.has(entry.id)) continue;
     const isDone = entry.state === "done";
     if (isDone) state.fresh.add(entry.id);
+    if (isDone && began) count(began, now);
+    state.answeredAt = Date.now();
     announce(isDone ? `${nameOf(entry.to)}: ${entry.translation}` : talk.problem(entry));
     // Once it is shown.
     if (isDone && isAsked && now.settings.speak === "on") setTimeout(() => acts.play(entry));
   }
+}
+
+/** From fewer answers nothing follows, and from older ones nothing for today. */
+const [fewest, most] = [3, 20];
+
+const answerTimes = () => JSON.parse(localStorage.getItem("took") ?? "{}");
+
+/** How long an answer took, by its service: from the question, or the answer before it. */
+function count(began, { settings: { service } }) {
+  const [all, now] = [answerTimes(), Date.now()];
+  const took = now - Math.max(began, state.answeredAt);
+  all[service] = [...all[service] ?? [], took].slice(-most);
+  localStorage.setItem("took", JSON.stringify(all));
+}
+
+/** An answer is likely to be there after as long as the last ones of the service took. */
+function expect({ settings: { service }, asking, since, standing }) {
+  const took = (answerTimes()[service] ?? []).toSorted((one, other) => one - other);
+  if (!asking || standing.state !== "asking" || took.length < fewest) return null;
+  return { since, until: since + took[Math.floor(took.length / 2)] };
 }
 
 let [isLooking, isStale, again] = [false, false, 0];
@@ -137,7 +164,7 @@ async function lookOnce() {
 }
 
 /** What the program says, in the reader's words where the page has some. */
-const refusal = (error) => (has(`refused.${error.code}`) ? t(`refused.${error.code}`)
+const refusal = (error) => (has(`refused.${error.code}`) ? t(`refused.${error.code}`, error.message)
   : error.status === 401 ? t("refused.token") : error.message);
 
 // Showing.
@@ -193,11 +220,11 @@ function content() {
   const { view } = place();
   if (view === "history") {
     return [h("h2", { "data-key": "title" }, t("history")), ...notices(),
-      ...state.history ? history.history(state.history, state.search) : []];
+      ...state.history ? history.history(state.history, state.search, now.favorites) : []];
   }
   if (view === "favorites") {
     return [h("h2", { "data-key": "title" }, t("favorites")), ...notices(),
-      ...state.favorites ? history.favorites(state.favorites) : []];
+      ...history.favorites(now.favorites)];
   }
   if (view === "welcome") return [...notices(), ...welcome.screen(state.step, now, state.microphone)];
   if (view === "settings") {
@@ -280,18 +307,18 @@ const acts = {
     if (!field.value.trim() || talk.length(field.value) > talk.longest) return;
     const { pair, turns } = state;
     const [text, asked] = [field.value, location.hash];
-    const question = { text, ...pair, talk: place().talk, turns };
-    const { id, talk: conversation, from, to } = await program.post("ask", {
-      id: keyOf(question), ...question });
+    const question = questionOf(text, pair, place().talk, turns);
+    const { id, talk: { id: conversation, near, far, isFarsTurn } } = question;
+    await program.post("ask", question);
     sessionStorage.removeItem("unheard");
-    state.asked.add(id);
+    state.asked.set(id, Date.now());
     // Somebody may have typed on meanwhile, or gone elsewhere.
     if (field.value === text) {
       field.value = "";
       sessionStorage.removeItem("draft");
     }
     if (location.hash !== asked) return refresh();
-    changePair({ from, to });
+    changePair(isFarsTurn ? { from: far, to: near } : { from: near, to: far });
     if (place().talk !== conversation) location.hash = `#/talk/${conversation}`;
     compose();
     await refresh();
@@ -300,7 +327,7 @@ const acts = {
   async record() {
     if (state.recording === "recording") return hear();
     state.speechFailure = null;
-    await voice.stop(program);
+    voice.stop();
     const bars = [...part("wave").children];
     state.recorder = listen.recorder(state.pair.from, state.now, program, (loud) => {
       // The newest on the right.
@@ -380,13 +407,16 @@ const acts = {
   },
   async pronounce({ id }) {
     if (!state.now.canSpeak) return;
+    const { to, translation } = entryOf(id);
     state.pronunciations[id] = state.pronunciations[id] === undefined
-      ? (await program.get("pronunciation", { id })).text : undefined;
+      ? (await program.get("pronunciation", { text: translation.slice(0, 500), in: to })).text
+      : undefined;
     show();
   },
   async keep({ id }) {
-    const { text, to, from, found } = entryOf(id);
-    if (state.now.kept.includes(id)) {
+    const entry = entryOf(id);
+    const { text, to, from, found } = entry;
+    if (history.isKept(entry, state.now.favorites)) {
       await acts.letGo({ source: found ?? from, target: to, text });
     } else {
       await program.post("keep", { id });
@@ -394,7 +424,7 @@ const acts = {
     }
   },
   async letGo({ source, target, text }) {
-    await program.post("let-go", { source, target, text });
+    await program.post("let-go", { from: source, to: target, text });
     toast(t("letGo"), undoing());
   },
   async clear() {
@@ -477,15 +507,22 @@ const acts = {
   },
 };
 
-/** The same for a question that is sent again, since nothing was heard of it: it may be there. With
- * two sides it may have changed the languages, too. */
-function keyOf({ text, from, to, talk: conversation, turns }) {
-  const asked = JSON.stringify([text, conversation, ...turns ? [] : [from, to]]);
+/** A question, and whose turn it is after it. One that is sent again, since nothing was heard of it, is
+ * the same: it may be there. With two sides it may have changed the languages, too. */
+function questionOf(text, { from, to }, shown, turns) {
+  const asked = JSON.stringify([text, shown, ...turns ? [] : [from, to]]);
   const unheard = JSON.parse(sessionStorage.getItem("unheard") ?? "{}");
-  if (unheard.asked === asked) return unheard.id;
-  const id = crypto.randomUUID();
-  sessionStorage.setItem("unheard", JSON.stringify({ asked, id }));
-  return id;
+  if (unheard.asked === asked) return unheard.question;
+  const known = shown && state.now.talk?.id === shown ? state.now.talk : {
+    id: crypto.randomUUID(), near: from, far: to, isFarsTurn: false, startedAt: Date.now() * 1000,
+  };
+  const isFars = known.far === from && known.near === to;
+  const talk = isFars ? { ...known } : { ...known, near: from, far: to };
+  // Nobody can answer in a language that is yet to be found.
+  talk.isFarsTurn = turns && talk.near !== "auto" ? !isFars : isFars;
+  const question = { id: crypto.randomUUID(), text, from, to, talk };
+  sessionStorage.setItem("unheard", JSON.stringify({ asked, question }));
+  return question;
 }
 
 /** Ends a recording, and asks what was said. */
@@ -640,7 +677,7 @@ addEventListener("hashchange", async () => {
     state.recorder.cancel().catch(() => {});
     state.recording = "idle";
   }
-  Object.assign(state, { history: null, favorites: null, search: "" });
+  Object.assign(state, { history: null, search: "" });
   if (view === "talk" && state.now?.talk?.id !== id) state.turn = null;
   state.fresh.clear();
   show();

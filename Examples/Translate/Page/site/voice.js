@@ -1,6 +1,11 @@
 // Speech out. The browser speaks where it has a voice for the language. Otherwise the program's
-// espeak-ng makes a sound, which this page plays and can go to any place in. A sound that is too long
-// to be held here, the program plays by itself.
+// espeak-ng makes a sound, which this page plays and can go to any place in.
+
+import { Refusal } from "/kit.js";
+import { t } from "/words.js";
+
+/** In characters: of what takes longer than some minutes, the sound is more than a page should hold. */
+const longest = 3000;
 
 let current = null;
 
@@ -31,7 +36,7 @@ function voiceFor(code) {
  * Fails as the program does where neither has a voice. */
 export async function toggle(entry, rate, program, changed) {
   const wasIt = current?.id === entry.id;
-  await stop(program);
+  stop();
   if (wasIt) return;
   const voice = voiceFor(entry.to);
   const mine = { id: entry.id, done: voice ? 0 : undefined };
@@ -44,7 +49,8 @@ export async function toggle(entry, rate, program, changed) {
   changed();
   if (voice) return speak(mine, entry.translation, voice, rate, changed, ended);
   try {
-    await play(mine, program, changed, ended);
+    if (entry.translation.length > longest) throw new Refusal(0, { message: t("tooLongToSpeak") });
+    await play(mine, { text: entry.translation, in: entry.to, rate }, program, changed, ended);
   } catch (error) {
     ended();
     throw error;
@@ -63,17 +69,8 @@ function speak(mine, text, voice, rate, changed, ended) {
   speechSynthesis.speak(utterance);
 }
 
-async function play(mine, program, changed, ended) {
-  let file;
-  try {
-    file = await program.blob("speech", { id: mine.id });
-  } catch (error) {
-    if (error.code !== "long") throw error;
-    if (current !== mine) return;
-    mine.isPrograms = true;
-    await program.post("speak", { id: mine.id });
-    return ended();
-  }
+async function play(mine, words, program, changed, ended) {
+  const file = await program.blob("speech", words);
   // Made when it is wanted: before anybody pressed anything, a browser lets none begin.
   context ??= new AudioContext();
   const buffer = await context.decodeAudioData(await file.arrayBuffer());
@@ -131,11 +128,10 @@ class Sound {
 /** Goes to a place in the sound that is played. */
 export const seek = (seconds) => current?.sound?.play(seconds);
 
-export async function stop(program) {
+export function stop() {
   if (!current) return;
-  const { sound, done, isPrograms } = current;
+  const { sound, done } = current;
   current = null;
   sound?.stop();
   if (done !== undefined) speechSynthesis.cancel();
-  if (isPrograms) await program.post("hush", {});
 }

@@ -1,18 +1,15 @@
-import ExampleService
 import Foundation
 
 /// A program of the system that does a part of the work.
 package struct Tool: Sendable {
-  var name: String
+  package let name: String
   /// Debian's package with it.
-  var package: String
+  package let package: String
 
-  static let tesseract = Tool(name: "tesseract", package: "tesseract-ocr")
-  static let zbarimg = Tool(name: "zbarimg", package: "zbar-tools")
-  package static let graphicsMagick = Tool(name: "gm", package: "graphicsmagick")
+  package init(name: String, package: String) { (self.name, self.package) = (name, package) }
 
   /// Where it is; `nil` when no folder of `PATH` has it.
-  var path: String? {
+  package var path: String? {
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     return folders.map { "\($0)/\(name)" }
       .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -24,7 +21,7 @@ package struct Tool: Sendable {
   ///   - seconds: after these it is ended, and the call fails.
   ///   - complaints: whether what it complains about is a part of what it prints.
   /// - Throws: ``ToolError`` when it can't be started, is ended by a signal or takes too long.
-  func run(
+  package func run(
     _ arguments: [String], seconds: Int = 60, complaints: Bool = false, _ child: RunningTool? = nil
   ) throws -> (output: [UInt8], status: CInt) {
     guard let path else {
@@ -70,10 +67,14 @@ package struct Tool: Sendable {
 
 /// Why a tool did not do its part.
 package struct ToolError: Error, Hashable, Sendable, CustomStringConvertible {
-  var tool: String
-  var reason: String
+  package let tool: String
+  package let reason: String
   /// Whether it has to be installed first.
   package var isMissing = false
+
+  package init(tool: String, reason: String, isMissing: Bool = false) {
+    (self.tool, self.reason, self.isMissing) = (tool, reason, isMissing)
+  }
 
   package var description: String { "\(tool) \(reason)" }
 }

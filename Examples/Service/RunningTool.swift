@@ -3,21 +3,25 @@ import Foundation
 import Synchronization
 
 extension Tool {
-  /// What it prints and complains about, and the exit status. It ends with the calling task, whose
-  /// thread it does not block.
+  /// What it prints, and the exit status. It ends with the calling task, whose thread it does not
+  /// block.
   ///
-  /// - Parameter seconds: after these it is ended, and the call fails.
+  /// - Parameters:
+  ///   - seconds: after these it is ended, and the call fails.
+  ///   - complaints: whether what it complains about is a part of what it prints.
   /// - Throws: ``ToolError`` when it can't be started, is ended by a signal or takes too long;
   ///   `CancellationError`.
   package func run(
-    _ arguments: [String], seconds: Int
+    _ arguments: [String], seconds: Int, complaints: Bool = true
   ) async throws -> (output: String, status: CInt) {
     let child = RunningTool()
     return try await withTaskCancellationHandler {
       let outcome = await withCheckedContinuation { continuation in
         DispatchQueue.global().async {
           continuation.resume(
-            returning: Result { try run(arguments, seconds: seconds, complaints: true, child) })
+            returning: Result {
+              try run(arguments, seconds: seconds, complaints: complaints, child)
+            })
         }
       }
       // That it was killed says nothing then.
@@ -31,7 +35,7 @@ extension Tool {
 }
 
 /// A tool's process for as long as it has its id.
-final class RunningTool: Sendable {
+package final class RunningTool: Sendable {
   private let state = Mutex<(id: pid_t?, isEnded: Bool)>((nil, false))
 
   func begin(_ id: pid_t) {
