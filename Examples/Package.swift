@@ -90,7 +90,8 @@ let package = Package(
     .testTarget(
       name: "TranslateTests",
       dependencies: [
-        "InterpreterClient", "InterpreterKit", "interpreter", "translate", "ExampleProcesses", tern,
+        "InterpreterClient", "InterpreterKit", "ExampleWork", "interpreter", "translate",
+        "ExampleProcesses", tern,
         ternCommand, grdb, hummingbird,
       ],
       swiftSettings: testing),

@@ -6,21 +6,28 @@ package enum Speech {
   private static let espeak = Tool(name: "espeak-ng", package: "espeak-ng")
   private static let sphinx = Tool(name: "pocketsphinx_continuous", package: "pocketsphinx")
 
+  /// A page that plays a sound holds it in its memory.
+  private static let mostBytes = 10_000_000
+
   package static let isSpoken = espeak.path != nil
   /// The languages that are recognized.
   package static let recognized = sphinx.path == nil ? [] : ["en"]
 
   /// A text as a sound.
   ///
-  /// - Parameter rate: how fast, of which 1 is as usual.
+  /// - Parameter rate: how fast, of which 1 is as usual; from 0.5 to 2.
   /// - Throws: ``ToolError``; `CancellationError`.
   package static func wave(of text: String, in language: String, rate: Double) async throws -> Data
   {
     try await TemporaryFile.with("wav") { file in
       // In words a minute.
-      let speed = "\(Int((175 * rate).rounded()))"
+      let speed = "\(Int((175 * min(max(rate, 0.5), 2)).rounded()))"
       _ = try await run(espeak, ["-w", file.path, "-v", language, "-s", speed, "--", text])
-      return try Data(contentsOf: file)
+      let sound = try Data(contentsOf: file)
+      guard sound.count <= mostBytes else {
+        throw ToolError(tool: espeak.name, reason: "makes a sound of over 10 MB of this text")
+      }
+      return sound
     }
   }
 

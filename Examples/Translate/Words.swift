@@ -27,13 +27,9 @@ enum Word: String, CaseIterable {
 
 /// The program's own words. A further language is one more file, and a code in `languages`.
 enum Words {
-  static let languages = Dictionary(
-    uniqueKeysWithValues: ["en", "es"].map { code in
-      (
-        code,
-        PageFiles.json([String: String].self, named: "program.\(code).json", in: PageFiles.file)!
-      )
-    })
+  static let languages = ["en", "es"].reduce(into: [String: [String: String]]()) {
+    $0[$1] = PageFiles.json([String: String].self, named: "program.\($1).json", in: PageFiles.file)
+  }
 
   /// Those of the page.
   static let ofPage = ["de", "en", "es", "fr", "ja", "zh"]

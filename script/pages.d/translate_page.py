@@ -495,6 +495,10 @@ def remembers(browser, rig):
             browser.state(page, "history", look)
         page.emulate_media(color_scheme="light")
         page.set_viewport_size(DESKTOP)
+        kept = lines.first.locator("[data-act=keep]")
+        for pressed in ("false", "true"):
+            kept.click()
+            lines.first.locator(f"[data-act=keep][aria-pressed={pressed}]").wait_for()
         page.get_by_label("Search the history").fill("gat")
         eventually(lambda: lines.count() == 1 and "The cat." in lines.first.inner_text(), "the cat is not found")
         page.get_by_label("Search the history").fill("zebra")

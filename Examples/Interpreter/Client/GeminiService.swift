@@ -39,6 +39,15 @@ package enum GeminiError: AdvisingError, CustomStringConvertible {
     }
   }
 
+  /// What it is where it is the last word, and what there is to say beside that.
+  package var problem: (Problem, detail: String?) {
+    switch self {
+    case .final(let problem, let detail): (problem, detail)
+    case .broken: (.broken, nil)
+    case .cutOff, .noKey: (.overloaded, description)
+    }
+  }
+
   package var description: String {
     switch self {
     case .final(let problem, let detail): detail.map { "\(problem): \($0)" } ?? "\(problem)"
@@ -103,7 +112,7 @@ package struct GeminiService: Sendable {
       }
       return (request, stream)
     }
-    var (said, engine, end) = ("", model, String?.none)
+    var (said, told, engine, end) = ("", "", model, String?.none)
     var events = stream.makeAsyncIterator()
     while let event = try await next(&events, isWhole: end != nil) {
       if event.data.contains(#""error""#), let problem = HTTPProblem(event, to: request) {
@@ -121,7 +130,10 @@ package struct GeminiService: Sendable {
       (engine, end) = (
         piece.modelVersion?.cut(to: 100) ?? engine, candidate?.finishReason?.uppercased() ?? end
       )
-      if let part = Self.part(of: said) { try await onPart(part) }
+      if let part = Self.part(of: said), part != told {
+        told = part
+        try await onPart(part)
+      }
     }
     return try answer(said, engine, end)
   }
@@ -225,7 +237,8 @@ package struct GeminiService: Sendable {
   /// What stands of the translation in a document that is still arriving: closed where it was cut, it
   /// can be read. An escape may be cut as well, and at most the second of a pair.
   ///
-  /// - Returns: `nil` where there is none yet, or more of the document than that.
+  /// - Returns: `nil` where there is none yet, or what comes behind it is cut where that can't be
+  ///   closed so.
   package static func part(of document: String) -> String? {
     struct Part: Decodable { var translation: String }
     for cut in 0..<12 {

@@ -36,9 +36,14 @@ struct PageTests {
       let record = try await database.pool.read { try database.jobs.record(first.id, in: $0) }
       #expect(record?.state == .cancelled)
       #expect(try await job().map { $0.uniqueKey } == ids[1])
-      // Undone, it waits again, behind the other one.
+      // Undone, it waits again, in its place; and what asks it is cancelled when that is undone, too.
       #expect(try await database.undo().map(\.table) == ["phrase"])
-      #expect(try await database.pool.read { try database.asked(9, in: $0) } == [ids[1], ids[0]])
+      #expect(try await database.pool.read { try database.asked(9, in: $0) } == ids)
+      let again = try #require(try await job())
+      #expect(again.uniqueKey == ids[0])
+      #expect(try await database.undo().map(\.table) == ["phrase", "phrase"])
+      let gone = try await database.pool.read { try database.jobs.record(again.id, in: $0) }
+      #expect(gone?.state == .cancelled)
     }
   }
 
@@ -111,12 +116,16 @@ struct PageTests {
     }
   }
 
-  @Test func `the version is the newest of the changes`() throws {
+  @Test func `the version is the newest of the changes`() async throws {
     let changes = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../../CHANGELOG.md").standardized
     let newest = try String(contentsOf: changes, encoding: .utf8)
       .firstMatch(of: /\n## [^\n]*?(\d+\.\d+\.\d+)/)
-    #expect(newest.map { String($0.output.1) } == PageState.version)
+    try await withDatabase { database in
+      let page = TranslatePage(database: database, runsInterpreter: false, sync: nil, space: nil)
+      let state = try await database.pool.read { try PageState(of: page, nil, in: $0) }
+      #expect(newest.map { String($0.output.1) } == state.version)
+    }
   }
 
   @Test(.enabled(if: Speech.isSpoken, "espeak-ng is not installed"))

@@ -1,5 +1,6 @@
 import ExampleProcesses
 import ExampleService
+import ExampleWork
 import Foundation
 import InterpreterClient
 import Tern
@@ -49,10 +50,9 @@ struct ServiceTests {
 
   @Test func `what breaks off while the network changes is not the last word`() {
     func isLast(_ before: (Bool, UInt64), _ after: (Bool, UInt64), isLocal: Bool = false) -> Bool {
-      Translator.isLast(
-        JobFailure(.interrupted(isLocal: isLocal), ""), attempt: 4,
-        before: NetworkPath(hasRoute: before.0, generation: before.1),
-        after: NetworkPath(hasRoute: after.0, generation: after.1))
+      JobFailure(.interrupted(isLocal: isLocal), "").isLast(
+        ofAttempt: 4, on: NetworkPath(hasRoute: before.0, generation: before.1),
+        then: NetworkPath(hasRoute: after.0, generation: after.1))
     }
     #expect(isLast((true, 1), (true, 1)) && isLast((false, 1), (true, 2), isLocal: true))
     #expect(!isLast((true, 1), (true, 2)) && !isLast((false, 1), (false, 1)))

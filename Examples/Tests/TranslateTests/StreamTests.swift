@@ -81,9 +81,7 @@ struct StreamTests {
       .init(Self.said(String(repeating: "a", count: 5 << 20)))
     ) { folder, count in
       let outcome = try await folder("one", "--from", "en")
-      #expect(
-        outcome.status == 1 && !outcome.complaints.contains("four"),
-        "\(outcome.complaints.prefix(500))")
+      #expect(outcome.status == 1, "\(outcome.complaints.prefix(500))")
       #expect(outcome.complaints.contains("failed each time that it was asked"))
       #expect(count.value == 1)
     }
@@ -97,7 +95,6 @@ struct StreamTests {
       let outcome = try await folder("one", "--from", "en")
       #expect(outcome.status == 75, "\(outcome)")
       #expect(outcome.complaints.contains("1 saved for later"))
-      #expect(!outcome.complaints.contains("No network"))
       #expect(count.value == 1)
     }
   }

@@ -61,21 +61,6 @@ struct TranslateFolder: Sendable {
       ] + words + (names ? ["--data", database] : []), environment: all)
   }
 
-  #if os(Linux)
-  /// On a terminal of its own, by `script` of util-linux; what it says on both outputs is its output.
-  func startOnTerminal(_ words: [String]) throws -> ChildProcess {
-    let command = ([try BuiltExecutable.path("translate")] + words + ["--data", database])
-      .map { "'\($0)'" }.joined(separator: " ")
-    let all = ["LC_ALL": "C.UTF-8", "GEMINI_API_KEY": "", "TERM": "dumb"]
-    return try ChildProcess(
-      "/usr/bin/perl",
-      arguments: [
-        "-MPOSIX", "-e", "POSIX::close($_) for 3..1023; alarm 180; exec @ARGV",
-        "script", "-qefc", command, "/dev/null",
-      ], environment: all.merging(environment) { $1 })
-  }
-  #endif
-
   func read<T: Sendable>(_ body: @Sendable (Database) throws -> T) throws -> T {
     var configuration = Configuration()
     configuration.busyMode = .timeout(30)

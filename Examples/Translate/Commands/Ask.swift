@@ -21,19 +21,20 @@ struct Ask: AsyncParsableCommand {
 
   func run() async throws {
     try refuseCommand()
+    // A pipe is one action, to be undone as a whole; in a conversation each turn is one.
+    if conversation != nil, text == nil { throw Refusal("--conversation goes with a text") }
     try await file.use { database, settings in
       let question = Question(
         conversation: conversation ?? UUID().uuidString.lowercased(),
-        source: from ?? settings[.from],
-        target: to ?? settings[.to], text: text ?? "")
+        source: from ?? settings[.from], target: to ?? settings[.to], text: text ?? "")
       let usesOffline = offline || settings[.offline] == "on"
       @Sendable func ask(_ translator: Translator) async throws {
-        var answers = Answers(translator: translator, json: json, isSingle: text != nil)
-        let leftOut = try await read(question) { questions in
-          try await database.ask(questions)
-          answers.left += questions.map(\.id)
-          if !later { try await answers.find(offline: usesOffline) }
+        let answers = Answers(translator, json: json, isSingle: text != nil)
+        let leftOut = try await read(question) { questions, mayWait in
+          try await answers.ask(questions)
+          if mayWait, !later { try await answers.work(offline: usesOffline) }
         }
+        if !later { try await answers.work(offline: usesOffline) }
         try await answers.end()
         if leftOut > 0 { throw ExitCode(Ending.usage.rawValue) }
       }
@@ -47,27 +48,28 @@ struct Ask: AsyncParsableCommand {
   private func refuseCommand() throws {
     guard let text, CommandLine.arguments.dropFirst().first != "ask" else { return }
     let commands = TranslateCommand.configuration.subcommands.map { $0._commandName }
+    let isShort = (4...12).contains(text.count) && from == nil && to == nil
     let near = commands.first { command in
-      let isNear = text.count >= 4 && text.difference(from: command).count <= 2
-      return command == text || (isNear && from == nil && to == nil)
+      command == text || (isShort && text.difference(from: command).count <= 2)
     }
     if let near { throw Refusal(Word.nearCommand.text(text, near, near, text)) }
   }
 
-  /// Hands on the text, or lines of standard input, some at a time.
+  /// Hands on the text, or lines of standard input as they come: some at a time, and whether more has
+  /// to be waited for.
   ///
   /// - Returns: how many lines were left out, which is said.
   /// - Throws: ``Refusal`` for a text that can't be asked, or where there is none.
-  private func read(_ question: Question, _ body: ([Question]) async throws -> Void) async throws
-    -> Int
-  {
+  private func read(
+    _ question: Question, _ body: ([Question], Bool) async throws -> Void
+  ) async throws -> Int {
     guard text == nil else {
       try question.check()
-      try await body([question])
+      try await body([question], false)
       return 0
     }
     var (input, number, asked, leftOut) = (StandardInput(), 0, 0, 0)
-    while let lines = await input.next() {
+    while let lines = try await input.next() {
       var questions: [Question] = []
       for line in lines {
         number += 1
@@ -78,7 +80,7 @@ struct Ask: AsyncParsableCommand {
           leftOut += 1
         }
       }
-      if !questions.isEmpty { try await body(questions) }
+      if !questions.isEmpty { try await body(questions, !input.isReady) }
       asked += questions.count
     }
     guard asked + leftOut > 0 else { throw Refusal(Word.emptyText.text) }
@@ -100,34 +102,55 @@ struct Ask: AsyncParsableCommand {
 }
 
 /// Says the answers to a command's questions, in the order of the questions.
-private struct Answers {
-  let translator: Translator
-  let json: Bool
+private actor Answers {
+  private let translator: Translator
+  private let json: Bool
   /// Whether it is about one text, of which more is said than of a line.
-  let isSingle: Bool
-  var left: ArraySlice<String> = []
-  var failed = 0
-
+  private let isSingle: Bool
+  private var left: ArraySlice<String> = []
+  private var failed = 0
+  /// Those that were put to what is installed here.
+  private var tried: Set<String> = []
   private var database: TranslateDatabase { translator.database }
 
-  /// Works until nothing can be done any more, and says what is answered.
+  init(_ translator: Translator, json: Bool, isSingle: Bool) {
+    (self.translator, self.json, self.isSingle) = (translator, json, isSingle)
+  }
+
+  func ask(_ questions: [Question]) async throws {
+    try await database.ask(questions)
+    left += questions.map(\.id)
+  }
+
+  /// Works until nothing can be done any more, and says answers as they come.
   ///
   /// - Parameter offline: whether what waits is answered with what is installed here.
-  mutating func find(offline: Bool) async throws {
-    try await translator.drain(0)
-    let standing = try await database.pool.read { [database] in try Standing(database, in: $0) }
-    if standing.state == .retrying || (standing.state == .limited && !offline) {
-      hint(standing.text)
-      try await translator.drain()
+  func work(offline: Bool) async throws {
+    let telling = Task { try await tell() }
+    defer { telling.cancel() }
+    try await translator.drain(offline ? 0 : 300, for: Array(left))
+    if offline { try await database.answerOffline(left.filter { tried.insert($0).inserted }) }
+    try await sayAnswers()
+  }
+
+  /// Says answers as they come, and for what is waited, each time that it is something else.
+  private func tell() async throws {
+    let standings = ValueObservation.tracking { [database] in try Standing(database, in: $0) }
+    var last = Standing.State.asking
+    for try await standing in standings.values(in: database.pool) {
+      try await sayAnswers()
+      // That the service can't be reached is said at the end.
+      let isNew = standing.state != last && [.limited, .retrying].contains(standing.state)
+      if isNew { hint(standing.text) }
+      last = standing.state
     }
-    let apertium = Apertium()
-    for id in left where offline {
-      do { try await database.answerOffline(id, with: apertium) } catch let refusal as Refusal {
-        hint(refusal.description.shown())
-      }
-    }
+  }
+
+  private func sayAnswers() async throws {
     while let id = left.first {
       let entry = try await database.pool.read { try Entry.find(id, in: $0) }
+      // The other call may have said it meanwhile.
+      guard id == left.first else { continue }
       if entry?.state == "waiting" { return }
       left.removeFirst()
       try say(entry)
@@ -141,15 +164,16 @@ private struct Answers {
       return
     }
     let (entries, standing) = try await database.pool.read { [database, left] db in
-      (try left.compactMap { try Entry.find($0, in: db) }, try Standing(database, in: db))
+      let entries = json ? try left.compactMap { try Entry.find($0, in: db) } : []
+      return (entries, try Standing(database, in: db))
     }
-    if json { for entry in entries { try sayJSON(entry) } }
+    for entry in entries { try sayJSON(entry) }
     if standing.state != .asking { hint(standing.text) }
     hint(Word.saved.text(left.count))
     throw ExitCode(Ending.later.rawValue)
   }
 
-  private mutating func say(_ entry: Entry?) throws {
+  private func say(_ entry: Entry?) throws {
     if entry?.translation == nil { failed += 1 }
     // Taken back meanwhile. An empty line keeps the others in their places.
     guard let entry else { return json ? () : ExampleService.say("") }

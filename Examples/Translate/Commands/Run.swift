@@ -9,18 +9,18 @@ struct Work: ParsableArguments {
   @OptionGroup var file: DataFile
   @OptionGroup var remote: SyncOptions
 
-  /// Told whether the interpreter runs in this process, and how the sync stands.
-  typealias Beside = @Sendable (TranslateDatabase, Bool, SyncStatus?) async throws -> Void
-
-  /// Works until SIGTERM or SIGINT; what is under way is saved.
-  func run(beside: @escaping Beside) async throws {
+  /// Works until SIGTERM or SIGINT. What goes on beside it is told whether the interpreter runs in this
+  /// process, and how the sync stands.
+  func run(
+    beside: @escaping @Sendable (TranslateDatabase, Bool, SyncStatus?) async throws -> Void
+  ) async throws {
     try await start { translator, engine in
       let (database, worker) = (translator.database, translator.worker)
       var parts: [@Sendable () async throws -> Void] = [
         { try await beside(database, translator.own != nil, engine?.status) },
         // Another program on the file may be the one that works, and end before this one.
         { try await worker.run(standby: true) },
-        { try await database.answerOffline() },
+        { try await database.keepAnsweringOffline() },
       ]
       if let engine {
         parts.append { await engine.run() }
@@ -54,7 +54,7 @@ struct Work: ParsableArguments {
     let remote = try remote.remote()
     try await file.use { database, settings in
       let engine = remote.map { SyncEngine(database.replica, remote: $0) }
-      try await database.pool.write { try database.goOn(in: $0) }
+      try await database.pool.write { try database.enqueueNext(in: $0) }
       try await Translator.using(database, settings) { try await body($0, engine) }
     }
   }
@@ -70,6 +70,8 @@ struct Run: AsyncParsableCommand {
   @Flag(help: "One JSON document a line.") var json = false
 
   func run() async throws {
+    // Before anything is changed.
+    _ = try work.remote.remote()
     if retry { try await work.file.use { database, _ in try await database.retry() } }
     if once { return try await work.drain(json: json) }
     // After its first line nothing but `kill -9` ends the work in its middle.

@@ -57,42 +57,32 @@ func sayJSON(_ value: some Encodable) throws {
   say(String(decoding: try encoder.encode(value), as: UTF8.self))
 }
 
-struct Listing: ParsableArguments {
-  @OptionGroup var file: DataFile
-  @Flag(help: "One JSON document a line.") var json = false
-
-  func say(_ entries: [Entry]) throws {
-    for entry in entries { json ? try sayJSON(entry) : ExampleService.say(entry.line) }
-  }
-}
-
 struct History: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "The questions and what came of them, or those that hold some words.")
 
-  @OptionGroup var listing: Listing
+  @OptionGroup var file: DataFile
   @Argument(help: "Words to look for.") var words: String = ""
+  @Flag(help: "One JSON document a line.") var json = false
 
   func run() async throws {
-    try await listing.file.use { database, _ in
-      try listing.say(try await database.pool.read { try Entry.search(words, in: $0) })
+    try await file.use { database, _ in
+      let entries = try await database.pool.read { try Entry.search(words, in: $0) }
+      for entry in entries { json ? try sayJSON(entry) : say(entry.line) }
     }
   }
 }
 
 struct Status: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "What waits, and for what.")
+  static let configuration = CommandConfiguration(
+    abstract: "How many questions wait, and for what.")
 
-  @OptionGroup var listing: Listing
+  @OptionGroup var file: DataFile
+  @Flag(help: "One JSON document a line.") var json = false
 
   func run() async throws {
-    try await listing.file.use { database, _ in
-      let (standing, waiting) = try await database.pool.read { db in
-        let entries = try database.asked(100, in: db).compactMap { try Entry.find($0, in: db) }
-        return (try Standing(database, in: db), entries)
-      }
-      try standing.say(json: listing.json)
-      try listing.say(waiting)
+    try await file.use { database, _ in
+      try await database.pool.read { try Standing(database, in: $0) }.say(json: json)
     }
   }
 }

@@ -6,11 +6,9 @@ import Tern
 /// What the page shows of a conversation, and of how the program stands.
 struct PageState: Encodable {
   let settings: [String: String]
-  /// What this device's own settings are unless chosen.
-  let standard: [String: String]
   /// Languages: the favorites, and those that were used last.
   let stars, recents: [String]
-  /// What is kept, the newest first.
+  /// What is kept, the newest thousand first.
   let favorites: [Favorite]
   let talk: Conversation?
   /// The newest of the conversation, in their order.
@@ -34,9 +32,8 @@ struct PageState: Encodable {
   let hears: [String]
   let sync: Sync?
   /// Of the program: the newest of `CHANGELOG.md`, which a test compares.
-  let version: String
+  let version = "0.1.0"
 
-  static let version = "0.1.0"
   private static let mostEntries = 100
 
   struct Sync: Encodable {
@@ -49,8 +46,6 @@ struct PageState: Encodable {
     let (settings, database) = (try Settings(in: db), page.database)
     self.settings = Dictionary(
       uniqueKeysWithValues: Setting.allCases.map { ($0.rawValue, settings[$0]) })
-    standard = Dictionary(
-      uniqueKeysWithValues: Setting.allCases.filter(\.isLocal).map { ($0.rawValue, $0.standard) })
     (stars, recents) = (try Language.starred(in: db), try Language.lastUsed(in: db))
     self.talk = try talk.flatMap { try Conversation.fetchOne(db, key: $0) }
     let newest = try Entry.filter(Column("conversation") == talk ?? "")
@@ -58,10 +53,10 @@ struct PageState: Encodable {
     (entries, hasMore) = (
       newest.prefix(Self.mostEntries).reversed(), newest.count > Self.mostEntries
     )
-    favorites = try Favorite.order(Column("addedAt").desc).fetchAll(db)
+    favorites = try Favorite.order(Column("addedAt").desc).limit(1000).fetchAll(db)
     waits = try String.fetchAll(
       db,
-      sql: "SELECT id FROM asked JOIN phrase ON id = phrase WHERE NOT isOver AND conversation = ?",
+      sql: "SELECT id \(TranslateDatabase.isWaiting) AND conversation = ?",
       arguments: [talk ?? ""])
     let job = try database.firstJob(in: db)
     asking = try database.asked(1, in: db).first
@@ -77,6 +72,5 @@ struct PageState: Encodable {
         space: page.space ?? "", phase: now.phase.rawValue, unpushed: now.unpushed,
         error: now.lastError.map { "\($0)" })
     }
-    version = Self.version
   }
 }

@@ -68,12 +68,12 @@ struct TranslatePage: PageProgram {
       return try PageAnswer(try await pool.read { try Entry.search(words, in: $0) })
     case "languages": return try PageAnswer(LanguageName.all(in: query["in"] ?? "en"))
     case "pronunciation", "speech":
-      guard let text = query["text"], let language = query["in"], Language.isKnown(language)
+      guard let text = query["text"], let language = query["in"], LanguageName.isKnown(language)
       else { return .unknown }
       if request.path == "pronunciation" {
         return try PageAnswer(["text": await Speech.pronunciation(of: text, in: language)])
       }
-      let rate = Double(query["rate"] ?? "") ?? 1
+      let rate = query["rate"].flatMap { Setting.rate.accepts($0) ? Double($0) : nil } ?? 1
       return PageAnswer(
         try await Speech.wave(of: text, in: language, rate: rate), type: "audio/wav")
     default: return .unknown
@@ -105,6 +105,7 @@ struct TranslatePage: PageProgram {
     switch request.path {
     case "ask":
       let talk = try wanted.need(wanted.talk)
+      guard Set([talk.near, talk.far]) == [wanted.from, wanted.to] else { return .unknown }
       let question = Question(
         id: try wanted.question, conversation: talk.id, source: try wanted.need(wanted.from),
         target: try wanted.need(wanted.to), text: try wanted.need(wanted.text))
@@ -124,7 +125,9 @@ struct TranslatePage: PageProgram {
         wanted.need(wanted.text), from: wanted.need(wanted.from), to: wanted.need(wanted.to))
     case "choose":
       let setting = try Setting.named(wanted.need(wanted.name))
-      try await database.choose(setting, wanted.need(wanted.value), model: wanted.model)
+      // Without a value it is what it is unless chosen, and so is a model with its service.
+      try await database.choose(
+        setting, wanted.value ?? setting.standard, model: wanted.model ?? Setting.model.standard)
       if setting == .language { Words.choose(wanted.value ?? "") }
     case "star":
       let code = try wanted.need(wanted.name)

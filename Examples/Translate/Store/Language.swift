@@ -6,8 +6,6 @@ import InterpreterKit
 
 /// Languages, by their codes.
 enum Language {
-  static func isKnown(_ code: String) -> Bool { LanguageName.isKnown(code) }
-
   /// From which into which this machine translates by itself.
   static let offline = ApertiumPair.installed().map { [$0.source, $0.target] }
 
@@ -22,14 +20,14 @@ enum Language {
         SELECT substr(name, 6) FROM setting WHERE name LIKE 'star.%' AND value <> ''
         ORDER BY CAST(value AS INTEGER), name
         """)
-    return Array(codes.filter(isKnown).prefix(mostStarred))
+    return Array(codes.filter(LanguageName.isKnown).prefix(mostStarred))
   }
 
   /// A row for each, as of the settings, so that two devices' choices are both kept.
   ///
   /// - Throws: ``Refusal`` for one too many, or what is no language.
   static func star(_ code: String, _ isStarred: Bool, in db: Database) throws {
-    guard isKnown(code) else { throw Refusal(Word.unknownCode.text(code)) }
+    guard LanguageName.isKnown(code) else { throw Refusal(Word.unknownCode.text(code)) }
     guard try !isStarred || starred(in: db).count < mostStarred else {
       throw Refusal(Word.manyStars.text(mostStarred))
     }
@@ -52,6 +50,6 @@ enum Language {
           FROM phrase LEFT JOIN answer ON answer.phrase = phrase.id)
         WHERE code <> 'auto' GROUP BY code ORDER BY max(askedAt) DESC, code
         """)
-    return Array(codes.filter(isKnown).prefix(5))
+    return Array(codes.filter(LanguageName.isKnown).prefix(5))
   }
 }

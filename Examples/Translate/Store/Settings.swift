@@ -1,6 +1,7 @@
 import ExampleService
 import Foundation
 import GRDB
+import InterpreterClient
 
 /// What a person chose, by name. Each is a row of its own, and the same on all devices but where
 /// ``isLocal`` says otherwise.
@@ -37,8 +38,8 @@ enum Setting: String, CaseIterable {
 
   func accepts(_ value: String) -> Bool {
     switch self {
-    case .from: value == "auto" || Language.isKnown(value)
-    case .to: Language.isKnown(value)
+    case .from: value == "auto" || LanguageName.isKnown(value)
+    case .to: LanguageName.isKnown(value)
     case .service: ServiceAddress.url(value) != nil
     case .model: !value.isEmpty
     default: Self.choices[self]!.contains(value)

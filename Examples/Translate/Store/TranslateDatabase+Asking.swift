@@ -1,6 +1,7 @@
 import ExampleService
 import Foundation
 import GRDB
+import InterpreterClient
 import Tern
 import TernJobs
 
@@ -29,7 +30,7 @@ struct Question: Codable, FetchableRecord, PersistableRecord, Sendable {
     // SQLite would end the text there.
     guard !text.unicodeScalars.contains("\0") else { throw Refusal(Word.zeroText.text) }
     for code in [source, target] where code != "auto" || code == target {
-      guard Language.isKnown(code) else { throw Refusal(Word.unknownCode.text(code)) }
+      guard LanguageName.isKnown(code) else { throw Refusal(Word.unknownCode.text(code)) }
     }
     guard source != target else { throw Refusal(Word.sameLanguage.text(target)) }
   }
@@ -71,15 +72,17 @@ extension TranslateDatabase {
       }
       try talk?.save(db)
       try trim(db)
-      try goOn(in: db)
+      try enqueueNext(in: db)
     }
   }
+
+  /// Of this device. What is removed waits no more, and waits again once that is undone.
+  static let isWaiting = "FROM asked JOIN phrase ON id = phrase WHERE NOT isOver"
 
   /// A question of this device that waits for its translation.
   func waiting(_ id: String, in db: Database) throws -> Question? {
     try Question.fetchOne(
-      db, sql: "SELECT phrase.* FROM phrase JOIN asked ON phrase = id WHERE id = ? AND NOT isOver",
-      arguments: [id])
+      db, sql: "SELECT phrase.* \(Self.isWaiting) AND id = ?", arguments: [id])
   }
 
   /// Keeps what came of a question that waits, as the app's own doing. Of one that waits no more, e.g.
@@ -88,7 +91,8 @@ extension TranslateDatabase {
   /// - Parameter model: whose answer it is, for those who ask the same again; `nil` for one that is
   ///   not to be used again.
   func settle(_ id: String, _ answer: Answer, model: String?, in db: Database) throws {
-    guard let question = try waiting(id, in: db) else { return }
+    guard answer.text != nil || answer.problem != nil, let question = try waiting(id, in: db)
+    else { return }
     try db.execute(
       sql: answer.text == nil
         ? "UPDATE asked SET isOver = TRUE WHERE phrase = ?" : "DELETE FROM asked WHERE phrase = ?",
@@ -107,10 +111,10 @@ extension TranslateDatabase {
       arguments: [Self.mostCached])
   }
 
-  /// Puts every question that ended here without a translation in line again, and asks at once. Those
-  /// of other devices are theirs to ask again.
+  /// Puts every question that ended here without a translation in line again. Those of other devices
+  /// are theirs to ask again.
   ///
-  /// - Parameter id: of the only question that is meant.
+  /// - Parameter id: of the only question that is meant, which is asked at once.
   /// - Throws: ``Refusal`` where that one is another device's.
   func retry(only id: String? = nil) async throws {
     try await pool.write { db in
@@ -121,14 +125,17 @@ extension TranslateDatabase {
           arguments: [id])
       }
       try db.execute(sql: "UPDATE asked SET isOver = FALSE WHERE \(meant)", arguments: [id])
-      if let id, try waiting(id, in: db) == nil { throw Refusal(Word.othersQuestion.text) }
-      try beginAnew(in: db)
+      guard let id else { return try enqueueNext(in: db) }
+      if try waiting(id, in: db) != nil {
+        if try firstJob(in: db)?.state != .running { try askNow(in: db) }
+      } else if let entry = try Entry.find(id, in: db), entry.translation == nil {
+        throw Refusal(Word.othersQuestion.text)
+      }
     }
   }
 
-  /// Sees to it that the first question that waits has a job. The job of the one before may not have
-  /// ended yet; its answer is there.
-  func goOn(in db: Database) throws {
+  /// Sees to it that the first question that waits has a job; the one before's may not have ended yet.
+  func enqueueNext(in db: Database) throws {
     // Another program may wait for what was just kept.
     try jobs.announce(in: db)
     guard let phrase = try asked(1, in: db).first else { return }
@@ -140,8 +147,7 @@ extension TranslateDatabase {
   /// The questions that wait here, in order.
   func asked(_ count: Int, in db: Database) throws -> [String] {
     try String.fetchAll(
-      db, sql: "SELECT phrase FROM asked WHERE NOT isOver ORDER BY place LIMIT ?",
-      arguments: [count])
+      db, sql: "SELECT id \(Self.isWaiting) ORDER BY place LIMIT ?", arguments: [count])
   }
 
   func firstJob(in db: Database) throws -> JobRecord? {
@@ -150,9 +156,9 @@ extension TranslateDatabase {
   }
 
   /// Asks at once, also where that was to be later, or of another service.
-  func beginAnew(in db: Database) throws {
+  func askNow(in db: Database) throws {
     if let job = try firstJob(in: db) { try jobs.cancel(job.id, in: db) }
-    try goOn(in: db)
+    try enqueueNext(in: db)
   }
 
   /// What the model said of the same text and languages.
@@ -179,6 +185,10 @@ extension TranslateDatabase {
           ORDER BY askedAt DESC, id DESC LIMIT -1 OFFSET \(Self.mostPhrases))
         WHERE askedAt < (unixepoch() - 3600) * 1000000
         """)
+    try db.execute(
+      sql:
+        "DELETE FROM asked WHERE place < (SELECT max(place) FROM asked) - 1000 AND phrase NOT IN (SELECT id FROM phrase)"
+    )
     try Answer.deleteAll(db, keys: old)
     try Question.deleteAll(db, keys: old)
   }

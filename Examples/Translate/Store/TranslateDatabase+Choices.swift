@@ -6,9 +6,7 @@ import TernJobs
 
 /// What a person keeps, chooses, removes and takes back.
 extension TranslateDatabase {
-  /// Keeps a translation, by its question's id.
-  ///
-  /// - Returns: whether there is one.
+  /// Keeps a translation, by its question's id; whether there is one.
   func keep(_ id: String) async throws -> Bool {
     try await replica.write { db in
       guard let entry = try Entry.find(id, in: db), let translation = entry.translation
@@ -21,7 +19,6 @@ extension TranslateDatabase {
     }
   }
 
-  /// Lets a translation go that is kept.
   func letGo(_ text: String, from source: String, to target: String) async throws {
     try await replica.write { db in
       _ = try Favorite.deleteOne(db, key: ["source": source, "target": target, "text": text])
@@ -35,7 +32,7 @@ extension TranslateDatabase {
       try Answer.deleteOne(db, key: id)
       try Question.deleteOne(db, key: id)
       if let job { try jobs.cancel(job, in: db) }
-      try goOn(in: db)
+      try enqueueNext(in: db)
     }
   }
 
@@ -50,6 +47,7 @@ extension TranslateDatabase {
   /// - Parameter model: chosen with a service, so that no question goes to a model of the other.
   /// - Throws: ``Refusal`` for what the setting can't be.
   func choose(_ setting: Setting, _ value: String, model: String? = nil) async throws {
+    let model = setting == .service ? model : nil
     for (setting, value) in [(setting, value), (.model, model ?? "-")]
     where !setting.accepts(value) {
       throw Refusal(Word.badSetting.text(setting.rawValue, value))
@@ -63,7 +61,7 @@ extension TranslateDatabase {
         try Settings.set(setting, to: value, in: db)
         if let model { try Settings.set(.model, to: model, in: db) }
       }
-      if setting.isLocal { try beginAnew(in: db) }
+      if setting.isLocal { try askNow(in: db) }
     }
   }
 
@@ -95,15 +93,12 @@ extension TranslateDatabase {
       try replica.writeWithoutUndo(in: db) { db in
         try db.execute(sql: "DELETE FROM answer WHERE phrase NOT IN (SELECT id FROM phrase)")
       }
-      // A question that waited when it was removed waits again.
-      for row in rows where row.table == "phrase" && row.action == .broughtBack {
-        try db.execute(
-          sql: """
-            INSERT OR IGNORE INTO asked (phrase)
-            SELECT id FROM phrase WHERE id = ? AND id NOT IN (SELECT phrase FROM answer)
-            """, arguments: [row.key.first?.string])
+      for row in rows where row.table == "phrase" && row.action == .removed {
+        let id = row.key.first?.string ?? ""
+        let job = try jobs.unfinished(AnswerJob.self, uniqueBy: id, in: db)
+        if let job { try jobs.cancel(job, in: db) }
       }
-      try goOn(in: db)
+      try enqueueNext(in: db)
     }
     return rows
   }

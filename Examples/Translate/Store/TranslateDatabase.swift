@@ -75,9 +75,6 @@ struct TranslateDatabase: Sendable {
     CREATE TABLE asked (
       place INTEGER PRIMARY KEY AUTOINCREMENT, phrase TEXT NOT NULL UNIQUE,
       isOver BOOLEAN NOT NULL DEFAULT FALSE);
-    CREATE TRIGGER phraseGone AFTER DELETE ON phrase BEGIN
-      DELETE FROM asked WHERE phrase = old.id;
-    END;
     CREATE TABLE cache (
       number INTEGER PRIMARY KEY, text TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
       model TEXT NOT NULL, translation TEXT NOT NULL, UNIQUE (text, source, target, model));

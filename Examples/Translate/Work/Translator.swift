@@ -42,9 +42,6 @@ struct Translator: Sendable {
     }
   }
 
-  /// After the first attempt; the waits are those of the job's policy.
-  private static let retries = 3
-
   /// One at a time, in the order asked.
   var worker: JobWorker {
     JobWorker(database.jobs, concurrency: 1, path: path) {
@@ -68,16 +65,17 @@ struct Translator: Sendable {
       if let known { return known }
       let address = settings[.service]
       do {
-        let own = address == Setting.service.standard ? own : nil
-        guard let url = own ?? URL(string: address) else { throw URLError(.badURL) }
+        let standIn = address == Setting.service.standard ? own : nil
+        guard let url = standIn ?? URL(string: address) else { throw URLError(.badURL) }
         let said = try await GeminiService(url, model: settings[.model], key: key).translate(
           question.text, from: question.source, to: question.target
-        ) { part in try await context.report(progress: nil, message: part) }
+        ) { part in
+          // An answer does not fail because what there is of it can't be shown.
+          do { try await context.report(progress: nil, message: part) } catch is DatabaseError {}
+        }
         return Answer(
-          text: said.text, source: said.source.flatMap { Language.isKnown($0) ? $0 : nil },
+          text: said.text, source: said.source.flatMap { LanguageName.isKnown($0) ? $0 : nil },
           engine: said.engine, confidence: said.confidence, alternatives: said.alternatives)
-      } catch GeminiError.final(let problem, let detail) {
-        return Answer(problem: problem.rawValue, detail: detail)
       } catch GeminiError.noKey {
         throw JobFailure(.unreachable, Word.noKey.text)
       } catch let error as HTTPError where error.code == .connectionRefused {
@@ -85,49 +83,39 @@ struct Translator: Sendable {
       } catch let stranger as HTTPError where stranger.code == .notTheService {
         throw JobFailure(.unreachable, "\(Word.portal.text): \(stranger.detail)")
       } catch let error
-        where Self.isLast(error, attempt: context.attempt, before: before, after: path.path)
+        where error.isLast(ofAttempt: context.attempt, on: before, then: path.path)
       {
-        guard case GeminiError.broken = error else {
-          return Answer(problem: Problem.overloaded.rawValue, detail: "\(error)")
-        }
-        return Answer(problem: Problem.broken.rawValue)
+        let (problem, detail) = (error as? GeminiError)?.problem ?? (.overloaded, "\(error)")
+        return Answer(problem: problem.rawValue, detail: detail)
       }
     } commit: { db, answer in
       try database.settle(job.phrase, answer, model: settings[.model], in: db)
-      try database.goOn(in: db)
+      try database.enqueueNext(in: db)
     }
   }
 
-  /// Works until nothing is due within some seconds; where another program on the file works, until
-  /// that waits for something itself.
-  func drain(_ patience: TimeInterval = 300) async throws {
-    do {
-      _ = try await worker.drain(whileDueWithin: patience, database.jobs, database.pool)
-    } catch let error as JobQueueError where error.code == .workerRunning {
-      let began = ContinuousClock.now
-      var isWorking = true
-      while isWorking {
-        try await Task.sleep(for: .milliseconds(100))
-        let now = try await database.pool.read { [database] in try Standing(database, in: $0) }
-        // Its last word may be of a while ago.
-        let isStuck = now.state != .asking && began.duration(to: .now) > .seconds(2)
-        isWorking = now.waiting > 0 && !isStuck
+  /// Works until nothing is due within some seconds.
+  ///
+  /// - Parameter ids: those for which another program is waited for that does the work; `nil` for all.
+  func drain(_ patience: TimeInterval = 300, for ids: [String]? = nil) async throws {
+    let began = ContinuousClock.now
+    while true {
+      do {
+        _ = try await worker.drain(whileDueWithin: patience, database.jobs, database.pool)
+        return
+      } catch let error as JobQueueError where error.code == .workerRunning {}
+      let (now, waits) = try await database.pool.read { [database] db in
+        let now = try Standing(database, in: db)
+        return (
+          now, try ids?.contains { try database.waiting($0, in: db) != nil } ?? (now.waiting > 0)
+        )
       }
-    }
-  }
-
-  /// Whether an attempt's failure counts, and no further one is due. What breaks off counts as a job's
-  /// does: on this machine, or where there was one and the same network all the while.
-  static func isLast(
-    _ error: any Error, attempt: Int, before: NetworkPath, after: NetworkPath
-  ) -> Bool {
-    if error is CancellationError { return false }
-    let isUsedUp = attempt > retries
-    return switch (error as? any AdvisingError)?.advice {
-    case .permanent: true
-    case .unreachable, .limited: false
-    case .interrupted(let isLocal): isUsedUp && (isLocal || (before.hasRoute && before == after))
-    case .failed, nil: isUsedUp
+      let isLong = now.until.map { Double($0) / 1000 > Date().timeIntervalSince1970 + patience }
+      // Its last word may be of a while ago.
+      let isStuck =
+        (isLong ?? (now.state == .unreachable)) && began.duration(to: .now) > .seconds(2)
+      if !waits || isStuck { return }
+      try await Task.sleep(for: .milliseconds(100))
     }
   }
 }
@@ -150,14 +138,23 @@ extension TranslateDatabase {
     }
     try await pool.write { db in
       try settle(id, answer, model: nil, in: db)
-      try goOn(in: db)
+      try enqueueNext(in: db)
+    }
+  }
+
+  /// Answers several so; what can't be is said.
+  func answerOffline(_ ids: [String]) async throws {
+    let apertium = Apertium()
+    for id in ids {
+      do { try await answerOffline(id, with: apertium) } catch let refusal as Refusal {
+        hint(refusal.description.shown())
+      }
     }
   }
 
   /// Answers so what the service can't be reached for, where the settings want it, until the task is
   /// cancelled. What can't be answered is asked once.
-  func answerOffline() async throws {
-    let apertium = Apertium()
+  func keepAnsweringOffline() async throws {
     var tried: Set<String> = []
     let stuck = ValueObservation.tracking { db -> [String] in
       guard try Settings(in: db)[.offline] == "on" else { return [] }
@@ -165,11 +162,7 @@ extension TranslateDatabase {
       return state == .unreachable || state == .limited ? try asked(100, in: db) : []
     }
     for try await ids in stuck.values(in: pool, bufferingPolicy: .bufferingNewest(1)) {
-      for id in ids where tried.insert(id).inserted {
-        do { try await answerOffline(id, with: apertium) } catch let refusal as Refusal {
-          hint(refusal.description.shown())
-        }
-      }
+      try await answerOffline(ids.filter { tried.insert($0).inserted })
     }
   }
 }
@@ -189,7 +182,7 @@ struct Standing: Encodable, Hashable, Sendable {
   var reason: String?
 
   init(_ database: TranslateDatabase, in db: Database) throws {
-    waiting = try Int.fetchOne(db, sql: "SELECT count(*) FROM asked WHERE NOT isOver")!
+    waiting = try Int.fetchOne(db, sql: "SELECT count(*) \(TranslateDatabase.isWaiting)")!
     guard let job = try database.firstJob(in: db) else { return }
     let gate = try database.jobs.gates(in: db).first { $0.service == job.service }
     if let gate, gate.reopensAt > Date() {

@@ -47,12 +47,12 @@ function place() {
 async function look() {
   const asked = place();
   const now = await program.get("state", asked.talk ? { talk: asked.talk } : {});
-  if (asked.view === "history") {
-    state.history = await program.get("history", { search: state.search });
-  }
+  const found = asked.view === "history"
+    ? await program.get("history", { search: state.search }) : null;
   if (await load(now.settings.language)) build();
   // Somebody may have gone elsewhere meanwhile.
-  if (asked.talk !== place().talk) return;
+  if (asked.talk !== place().talk || asked.view !== place().view) return;
+  state.history = found;
   settings.dress(now.settings);
   // Who never asked anything here is shown around, once.
   if (!state.now && now.settings.welcomed === "off" && !now.recents.length && !asked.talk) {
@@ -289,7 +289,7 @@ function compose() {
 
 // Acting.
 
-const entryOf = (id) => [...state.now.entries, ...state.history?.entries ?? []]
+const entryOf = (id) => [...state.now.entries, ...state.history ?? []]
   .find((entry) => entry.id === id);
 
 async function copied(text) {
@@ -457,12 +457,12 @@ const acts = {
   async service() {
     const field = (name) => part(`set-${name}`).value.trim();
     await program.post("choose", { name: "service", value: field("service"), model: field("model") });
-    toast(t("saved"), undoing());
+    // It is this device's own, which an undo does not take back.
+    toast(t("saved"));
   },
   async standardService() {
-    const { service, model } = state.now.standard;
-    await program.post("choose", { name: "service", value: service, model });
-    toast(t("saved"), undoing());
+    await program.post("choose", { name: "service" });
+    toast(t("saved"));
   },
   step({ number: wanted }) {
     state.step = Number(wanted);
