@@ -31,7 +31,6 @@ enum Words {
     $0[$1] = PageFiles.json([String: String].self, named: "program.\($1).json", in: PageFiles.file)
   }
 
-  /// Those of the page.
   static let ofPage = ["de", "en", "es", "fr", "ja", "zh"]
 
   private static let chosen = Mutex<String?>(nil)

@@ -109,8 +109,7 @@ private actor Answers {
   private let isSingle: Bool
   private var left: ArraySlice<String> = []
   private var failed = 0
-  /// Those that were put to what is installed here.
-  private var tried: Set<String> = []
+  private var triedOffline: Set<String> = []
   private var database: TranslateDatabase { translator.database }
 
   init(_ translator: Translator, json: Bool, isSingle: Bool) {
@@ -129,7 +128,9 @@ private actor Answers {
     let telling = Task { try await tell() }
     defer { telling.cancel() }
     try await translator.drain(offline ? 0 : 300, for: Array(left))
-    if offline { try await database.answerOffline(left.filter { tried.insert($0).inserted }) }
+    if offline {
+      try await database.answerOffline(left.filter { triedOffline.insert($0).inserted })
+    }
     try await sayAnswers()
   }
 

@@ -105,12 +105,12 @@ struct TranslatePage: PageProgram {
     switch request.path {
     case "ask":
       let talk = try wanted.need(wanted.talk)
-      guard Set([talk.near, talk.far]) == [wanted.from, wanted.to] else { return .unknown }
       let question = Question(
         id: try wanted.question, conversation: talk.id, source: try wanted.need(wanted.from),
         target: try wanted.need(wanted.to), text: try wanted.need(wanted.text))
       try question.check()
-      try await database.ask([question], talk)
+      let isOfTalk = Set([talk.near, talk.far]) == [question.source, question.target]
+      try await database.ask([question], wanted.need(isOfTalk ? talk : nil))
     case "remove": try await database.remove(wanted.question)
     case "clear": try await database.clearHistory()
     case "forget": try await database.pool.write { try $0.execute(sql: "DELETE FROM cache") }
@@ -125,7 +125,7 @@ struct TranslatePage: PageProgram {
         wanted.need(wanted.text), from: wanted.need(wanted.from), to: wanted.need(wanted.to))
     case "choose":
       let setting = try Setting.named(wanted.need(wanted.name))
-      // Without a value it is what it is unless chosen, and so is a model with its service.
+      // Without a value it is what it is unless chosen.
       try await database.choose(
         setting, wanted.value ?? setting.standard, model: wanted.model ?? Setting.model.standard)
       if setting == .language { Words.choose(wanted.value ?? "") }
