@@ -68,6 +68,7 @@ struct Seal {
     let sealed = try seal.finish(noted)
     try transaction.notifyOfOtherWriters(noted.map { transaction.sql[$0] })
     if !seal.restored.isEmpty || !seal.lookalikes.isEmpty {
+      if Planted.isActive(.sealFiresTriggers) { try seal.putBack() }
       try transaction.triggers.merging(seal.putBack)
     }
     if try !sealed.isEmpty && transaction.held.hasUnsettledRows() {

@@ -74,6 +74,7 @@ final class TableWriter {
     var found = try attempt()
     if found == .other, hasSets { found = try transaction.notes.withoutCounting(sql, attempt) }
     if found == nil || transaction.triggers.met.harmless.isEmpty { return found }
+    if Planted.isActive(.mirrorHoldsRow) { return found }
     let error = refusal ?? ""
     let isOwn =
       error.contains(" failed: \(sql.shape.name).")

@@ -79,6 +79,7 @@ struct AppTriggers: Sendable {
         harmless.append(trigger)
         for (target, _) in text.writes {
           targets.insert(target)
+          if Planted.isActive(.nestedUncopied) { continue }
           if all[target.folded] != nil, seen.insert(target.folded).inserted {
             waiting.append(target.folded)
           }

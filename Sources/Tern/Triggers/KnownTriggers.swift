@@ -1,5 +1,6 @@
 import GRDB
 import Synchronization
+import TernCore
 import TernDatabase
 
 /// The app's triggers as one committed schema has them: to read and classify them costs as much as
@@ -34,6 +35,9 @@ final class KnownTriggers: Sendable {
   ///   and so nothing is remembered.
   func triggers(_ db: Database, or read: () throws -> AppTriggers) throws -> AppTriggers {
     let schema = try Schema(db)
+    if Planted.isActive(.triggersKnownOld), let known = memory.withLock(\.last) {
+      return known.triggers
+    }
     if let known = memory.withLock({ $0.last?.schema == schema ? $0.last?.triggers : nil }) {
       return known
     }

@@ -126,7 +126,7 @@ final class TransactionTriggers {
     }
     for name in try StoreTables.replicas(in: db) {
       let others = StoreTables(name: name)
-      if others.prefix == tables.prefix { continue }
+      if others.prefix == tables.prefix || Planted.isActive(.othersUncounted) { continue }
       for table in try InstalledTable.all(db, others) where table.isSynced {
         let keys = try String.fetchAll(
           db, sql: "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE pk > 0",

@@ -208,6 +208,20 @@ package enum Planted: String, CaseIterable, Sendable {
   case greatestHead
   /// A device loads a snapshot without the check of what it would take away.
   case loadUnchecked
+  /// SQLite's switch for triggers stays off after an error that ended the transaction.
+  case switchStaysOff
+  /// A temporary copy of a trigger is there after the merge for which it was made.
+  case copyStays
+  /// A trigger on what another one writes to is not copied.
+  case nestedUncopied
+  /// What triggers write to tables of another replica of the file does not count as unsafe.
+  case othersUncounted
+  /// Triggers are those that the first merge met, whatever came since.
+  case triggersKnownOld
+  /// What a seal puts back fires the app's triggers.
+  case sealFiresTriggers
+  /// A row is quarantined where a trigger that mirrors it fails.
+  case mirrorHoldsRow
   /// A space that is frozen for its move goes on taking what is pushed.
   case freezeForgotten
   /// A space is opened where it was moved to without being compared with what it was.
@@ -253,6 +267,11 @@ package enum Planted: String, CaseIterable, Sendable {
   /// Those of a device that its own tests catch: a simulated server gives nothing that it has not
   /// looked into.
   package static let ofDevices: [Planted] = [.loadUnchecked]
+  /// Those of merges beside the app's triggers: no simulated table has any.
+  package static let ofTriggers: [Planted] = [
+    .switchStaysOff, .copyStays, .nestedUncopied, .othersUncounted, .triggersKnownOld,
+    .sealFiresTriggers, .mirrorHoldsRow,
+  ]
   /// Those of a space's move between stores: no simulated space moves.
   package static let ofMoves: [Planted] = [.freezeForgotten, .moveUncompared, .goneEarly]
   package static let ofJobs: [Planted] =

@@ -1,6 +1,7 @@
 import CTernSQLite
 import GRDB
 import GRDBSQLite
+import TernCore
 
 extension Database {
   package typealias Trigger = (name: String, sql: String)
@@ -41,7 +42,9 @@ extension Database {
   }
 
   private func putBack(_ copies: [Trigger], _ hidden: [Trigger]) throws {
-    for copy in copies { try execute(sql: "DROP TRIGGER IF EXISTS temp.\(copy.name.quotedName)") }
+    for copy in copies where !Planted.isActive(.copyStays) {
+      try execute(sql: "DROP TRIGGER IF EXISTS temp.\(copy.name.quotedName)")
+    }
     for trigger in hidden {
       // What SQLite keeps always begins like this, without TEMP.
       let declaration = trigger.sql.dropFirst("CREATE TRIGGER".count)
@@ -55,7 +58,11 @@ extension Database {
     guard tern_enable_triggers(sqliteConnection, 0) == SQLITE_OK else {
       throw DatabaseError(message: "SQLite did not turn off the connection's triggers")
     }
-    defer { tern_enable_triggers(sqliteConnection, 1) }
+    defer {
+      if isInsideTransaction || !Planted.isActive(.switchStaysOff) {
+        tern_enable_triggers(sqliteConnection, 1)
+      }
+    }
     return try body()
   }
 }

@@ -40,10 +40,12 @@ extension Planted {
     #expect(
       try PlantedTable.names(of: "devices", in: text) == Planted.ofDevices.map(\.rawValue))
     #expect(
+      try PlantedTable.names(of: "triggers", in: text) == Planted.ofTriggers.map(\.rawValue))
+    #expect(
       Set(
         Planted.ofSync + Planted.ofSchemas + Planted.ofFolds + Planted.ofVeils
           + Planted.ofLocalChildren + Planted.ofServers + Planted.ofStores + Planted.ofDevices
-          + Planted.ofMoves + Planted.ofJobs)
+          + Planted.ofTriggers + Planted.ofMoves + Planted.ofJobs)
         == Set(Planted.allCases))
     #expect(Planted.allCases.count >= 15)
   }

@@ -40,6 +40,15 @@ extension Planted {
     case .lossKeepsID: "what a remote lost is followed by more under the id that it knew"
     case .digestByNumber: "two replicas' digests of one state differ"
     case .loadUnchecked: "a device loads a snapshot without the check of what it would take away"
+    case .switchStaysOff:
+      "SQLite's switch for triggers stays off after an error that ended the transaction"
+    case .copyStays: "a temporary copy of a trigger is there after the merge for which it was made"
+    case .nestedUncopied: "a trigger on what another one writes to is not copied"
+    case .othersUncounted:
+      "what triggers write to tables of another replica of the file does not count as unsafe"
+    case .triggersKnownOld: "triggers are those that the first merge met, whatever came since"
+    case .sealFiresTriggers: "what a seal puts back fires the app's triggers"
+    case .mirrorHoldsRow: "a row is quarantined where a trigger that mirrors it fails"
     case .freezeForgotten: "a space that is frozen for its move goes on taking what is pushed"
     case .moveUncompared: "a moved space is opened without being compared with what it was"
     case .goneEarly: "a moved space is marked as gone before the other store serves it"
