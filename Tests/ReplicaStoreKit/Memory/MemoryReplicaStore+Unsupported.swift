@@ -15,8 +15,6 @@ extension MemoryReplicaStore {
 
   package func comparison(at remoteID: String) throws -> StateComparison? { nil }
 
-  package func accepted(by remoteID: String) throws -> UInt64 { 0 }
-
   package func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
     -> ReplicaIDChange?
   { nil }
