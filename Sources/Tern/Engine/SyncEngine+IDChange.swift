@@ -63,8 +63,8 @@ extension SyncEngine {
     return true
   }
 
-  /// Tells the others of forks. Three times at most: a remote that shows now this and now that
-  /// would have this replica write for ever. A replica that never wrote may have no right to.
+  /// Tells the others of forks. Three times at most: a remote that shows now this and now that would
+  /// have this replica write for ever. A replica that never wrote may have no right to.
   func tellForks() throws -> Bool {
     guard forksTold < 3, try losses > 0 || store.ownHead().sequence > 0, try store.tellForks()
     else { return false }

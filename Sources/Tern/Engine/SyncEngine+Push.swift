@@ -11,8 +11,7 @@ extension SyncEngine {
   private func pushOnce() async throws -> SyncSession.Event? {
     try store.seal()
     let own = try store.replicaID()
-    let heads = pushes.headsToConfirm(
-      session.heads, epoch: session.epoch, id: own, acknowledged: try acknowledged(of: own))
+    let heads = pushes.headsToConfirm(session.heads, epoch: session.epoch, id: own)
     let wanted =
       session.hasPushedMany
       ? try pushes.withoutNew(heads, stored: store.storedVersionVector()) : heads
@@ -49,16 +48,6 @@ extension SyncEngine {
     } catch let error as RemoteError {
       return try await refused(operations, of: id, error)
     }
-  }
-
-  /// Up to which own operation the remote acknowledged them, or the log has them no more.
-  private func acknowledged(of id: ReplicaID) throws -> UInt64 {
-    let accepted = try store.accepted(by: remote.id)
-    // Nearly always.
-    if accepted >= session.heads[id] { return accepted }
-    var known = try store.storedVersionVector()
-    known[id] = accepted
-    return try store.hasTrimmed(lackedBy: known) ? session.heads[id] : accepted
   }
 
   private func nothingToPush(

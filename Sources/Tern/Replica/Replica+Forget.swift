@@ -17,8 +17,8 @@ extension Replica {
   /// No operation is forgotten by this. Which of this replica's own the remote was offered stays
   /// noted, because others may have them from there: they keep their times.
   ///
-  /// - Parameter remoteID: ``Remote/id``; or ``ReplicaFork/remote`` of what another device told,
-  ///   once you have done something about it, or that device is gone.
+  /// - Parameter remoteID: ``Remote/id``; or ``ReplicaFork/remote`` of what another device told, once
+  ///   you have done something about it, or that device is gone.
   /// - Returns: whether anything was known of it.
   /// - Throws: `DatabaseError`, ``ReplicaError``.
   @discardableResult

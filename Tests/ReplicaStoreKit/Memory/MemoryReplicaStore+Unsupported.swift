@@ -15,6 +15,8 @@ extension MemoryReplicaStore {
 
   package func comparison(at remoteID: String) throws -> StateComparison? { nil }
 
+  package func accepted(by remoteID: String) throws -> UInt64 { 0 }
+
   package func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
     -> ReplicaIDChange?
   { nil }

@@ -170,10 +170,6 @@ package final class MemoryReplicaStore: ReplicaStore {
     }
   }
 
-  package func accepted(by remoteID: String) throws -> UInt64 {
-    state.withLock { $0.accepted[remoteID] ?? 0 }
-  }
-
   package func noteAccepted(of sequence: UInt64, by remoteID: String) throws {
     state.withLock { $0.accepted[remoteID] = max($0.accepted[remoteID] ?? 0, sequence) }
   }

@@ -95,33 +95,4 @@ struct ToldCopiesTests {
     #expect(isKnown)
     #expect(try phone.store.counts().forks.isEmpty)
   }
-
-  /// As of two devices that adopt the same row in the same millisecond: seed 6002021 of the drawn
-  /// schemas, where the copy then took its own first operation for the one that everybody has.
-  @Test func `a copy is found out by what comes before a newest operation that is the same`()
-    async throws
-  {
-    let remote = MemoryRemote()
-    let device = try device(1, [remote])
-    for name in ["mine", "both"] {
-      try write(device, name)
-      try device.store.seal()
-    }
-    let id = try device.store.replicaID()
-    let own = try device.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
-    var earlier = own[0].envelope
-    earlier.time = HybridTime(milliseconds: earlier.time.milliseconds - 1000)
-    _ = try await remote.push([SyncOperation(earlier, body: []), own[1]])
-    try await device.engines[0].syncOnce()
-    #expect(device.engines[0].status.current.idChange?.former == id)
-    let heads = remote.operations.reduce(into: VersionVector()) {
-      $0[$1.envelope.replica] = $1.envelope.sequence
-    }
-    let new = try device.store.replicaID()
-    #expect(heads == VersionVector([id: 2, new: 2]))
-    let reader = try self.device(2, [remote])
-    try await reader.engines[0].syncOnce()
-    #expect(try ids(reader) == ["both", "mine"])
-    #expect(try reader.store.canonicalState() == device.store.canonicalState())
-  }
 }
