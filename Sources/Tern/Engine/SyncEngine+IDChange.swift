@@ -63,30 +63,6 @@ extension SyncEngine {
     return true
   }
 
-  /// Tells the others of forks. Three times at most: a remote that shows now this and now that would
-  /// have this replica write for ever. A replica that never wrote may have no right to.
-  func tellForks() throws -> Bool {
-    guard forksTold < 3, try losses > 0 || store.ownHead().sequence > 0, try store.tellForks()
-    else { return false }
-    forksTold += 1
-    return true
-  }
-
-  /// Takes a new id where another device tells that a copy wrote under the one that this replica
-  /// has: under the new one that device takes again what is written from now on.
-  ///
-  /// - Returns: whether there is one. If not, nothing has changed.
-  func leaveTold(_ id: ReplicaID) throws -> Bool {
-    guard let fork = try store.toldFork() else { return false }
-    told = fork
-    if losses >= 3 { return false }
-    let place = RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: nil)
-    guard let change = try store.leaveID(id, for: place, heads: session.heads) else { return false }
-    losses += 1
-    note(change)
-    return true
-  }
-
   private func note(_ change: ReplicaIDChange) {
     idChanges += 1
     // Perhaps for what it has in the former id's name.

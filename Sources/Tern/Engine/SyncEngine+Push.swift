@@ -21,11 +21,7 @@ extension SyncEngine {
     let operations = try store.offer(
       lackedBy: wanted, repeating: Set(unconfirmed.keys), maximumBytes: pushes.bytes,
       to: remote.id)
-    if operations.isEmpty {
-      if try tellForks() { return nil }
-      if try leaveTold(own) { return .didChangeID }
-      return try nothingToPush(heads, hasLeftSome: wanted != heads)
-    }
+    if operations.isEmpty { return try nothingToPush(heads, hasLeftSome: wanted != heads) }
     if session.pushesInARow == 0 { pushes.stored = try store.storedVersionVector() }
     try report(.syncing)
     let id = try store.replicaID()
@@ -72,10 +68,6 @@ extension SyncEngine {
     // What another copy writes there never comes here, unless a pull ends the fork.
     let fork = forks.first { session.heads[$0.replica] >= $0.sequence }
     if refusal == nil, !session.hasMoreToPull, let fork {
-      refusal = RemoteError(
-        .sequenceConflict, "\(fork)", replica: fork.replica, sequence: fork.sequence)
-    }
-    if refusal == nil, !session.hasMoreToPull, let fork = told {
       refusal = RemoteError(
         .sequenceConflict, "\(fork)", replica: fork.replica, sequence: fork.sequence)
     }

@@ -56,15 +56,6 @@ package protocol ReplicaStore: Sendable {
   /// Forgets those of whom a remote that was wiped does not hold so many operations any more.
   func dropForks(at remoteID: String, beyond heads: VersionVector) throws
 
-  /// Tells all others of whom ``ReplicaCounts/forks`` has something, by an operation without rows,
-  /// where that is not what was told last.
-  ///
-  /// - Returns: whether there is a new operation.
-  func tellForks() throws -> Bool
-
-  /// What another replica told of the id that this one has.
-  func toldFork() throws -> ReplicaFork?
-
   /// ``operations(lackedBy:maximumBytes:)`` for a push to one remote, without those of a replica in
   /// ``ReplicaCounts/forks`` there. From now on that remote may hold
   /// what is returned, whatever becomes of the push, so no other remote's clock gives this

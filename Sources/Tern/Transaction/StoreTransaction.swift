@@ -21,7 +21,6 @@ final class StoreTransaction {
   var large: LargeTable
   var log: LogTable { LogTable(connection) }
   var remotes: RemoteTable { RemoteTable(connection) }
-  var toldForks: ToldForkTable { ToldForkTable(connection) }
   var notes: NoteTable { NoteTable(connection) }
   var migrated: MigratedTable { MigratedTable(connection) }
   var undone: UndoTable { UndoTable(connection) }

@@ -150,17 +150,6 @@ package final class MemoryReplicaStore: ReplicaStore {
     }
   }
 
-  package func tellForks() throws -> Bool {
-    let wall = wallMilliseconds()
-    return try transaction {
-      try $0.tellForks(nowMilliseconds: wall + $0.correctionMilliseconds)
-    }
-  }
-
-  package func toldFork() throws -> ReplicaFork? {
-    state.withLock { state in state.forksTold.first { $0.replica == state.authors.ids[0] } }
-  }
-
   package func offer(
     lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID>, maximumBytes: Int,
     to remoteID: String
@@ -220,7 +209,7 @@ package final class MemoryReplicaStore: ReplicaStore {
         sum + table.rows.values.count(where: \.isHeld)
       }
       counts.pending = state.waiting
-      counts.forks = state.replicaForks + state.forksTold
+      counts.forks = state.replicaForks
       if state.sameSequences > 0 { counts.conflicts[.sameSequence] = state.sameSequences }
       for table in state.tables where !table.large.isEmpty {
         counts.largeRows[table.shape.name] = table.large.count
