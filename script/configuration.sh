@@ -7,7 +7,7 @@ debugging=(--scratch-path .build --traits Server,Rehearsal -debug-info-format no
 # Tern as apps ship it, with assertions; the tests themselves are not optimised (Package.swift). script/test --all,
 # script/sim, script/api, script/pages and script/crash.
 configuration=(
-  --scratch-path .build-test --configuration release --traits Server,Rehearsal
+  --scratch-path .build-test --configuration release --traits Server,Rehearsal -debug-info-format none
   -Xswiftc -enable-testing -Xswiftc -assert-config -Xswiftc Debug
 )
 

@@ -209,7 +209,7 @@ struct JobFaultTests {
     arguments: [Fault.powerLoss, .powerLossInWrite], Course.allCases)
   func powerLossAfterFailure(_ fault: Fault, _ course: Course) async throws {
     // In a short rehearsal at one of 12 operations.
-    let step = Rehearsal.count(1, short: 12)
+    let step = Rehearsal.step(short: 12)
     var number = 1 + Int(Rehearsal.seed % UInt64(step))
     while try await lose(fault, at: number, course) { number += step }
     #expect(number > 10 + step)

@@ -2,10 +2,21 @@ import Foundation
 
 /// How long this run's rehearsals are: seeds, kills, points of failure.
 ///
-/// `script/test --all` sets `TERN_LONG` and runs them whole. Everything else runs a part of each,
-/// another one each time, which `TERN_SEED` repeats.
+/// `script/test --all` sets `TERN_LONG` to 100 and runs them whole. CI has so much time and no more,
+/// on whatever machine, and runs the first part of each: as many percent as `TERN_LONG` says.
+/// Everything else runs a small part of each, another one each time, which `TERN_SEED` repeats.
 package enum Rehearsal {
   package static let isLong = variable("TERN_LONG") != nil
+  package static let isWhole = percent == 100
+
+  /// Of a long rehearsal how much is run.
+  private static let percent: Int = {
+    guard let text = variable("TERN_LONG") else { return 100 }
+    guard let percent = Int(text), (1...100).contains(percent) else {
+      fatalError("TERN_LONG is a number of percent from 1 to 100, and not “\(text)”")
+    }
+    return percent
+  }()
 
   /// What the short forms begin with.
   package static let seed: UInt64 = {
@@ -18,10 +29,13 @@ package enum Rehearsal {
     return seed
   }()
 
-  /// Seeds of worlds: `long` whole, or `count` that no other run is likely to have.
+  /// Seeds of worlds: the first of `long`, or `count` that no other run is likely to have.
   package static func seeds(_ long: ClosedRange<UInt64>, short count: UInt64) -> ClosedRange<UInt64>
   {
-    if isLong { return long }
+    if isLong {
+      let part = max(count, UInt64(long.count) * UInt64(percent) / 100)
+      return long.lowerBound...(long.lowerBound + part - 1)
+    }
     let first = 1 + seed &* 1000 % 1_000_000_000
     return first...(first + count - 1)
   }
@@ -37,7 +51,12 @@ package enum Rehearsal {
     return Array(first...all.upperBound) + Array(all.lowerBound..<first)
   }
 
-  package static func count(_ long: Int, short: Int) -> Int { isLong ? long : short }
+  package static func count(_ long: Int, short: Int) -> Int {
+    isLong ? max(short, long * percent / 100) : short
+  }
+
+  /// One of how many a rehearsal takes.
+  package static func step(short: Int) -> Int { isLong ? 100 / percent : short }
 
   /// A line of a table of how often something was reached and killed.
   package static func row(_ name: String, _ reached: String, _ killed: String) -> String {
@@ -54,7 +73,8 @@ package enum Rehearsal {
 extension Collection {
   /// All of it, or, in a short rehearsal, one of each `stride` elements.
   package func rehearsed(oneOf stride: Int) -> [Element] {
-    guard !Rehearsal.isLong else { return Array(self) }
+    let stride = Rehearsal.step(short: stride)
+    if stride == 1 { return Array(self) }
     // Never none, which would pass.
     let first = Int(Rehearsal.seed % UInt64(Swift.max(1, Swift.min(stride, count))))
     return enumerated().filter { $0.offset % stride == first }.map(\.element)

@@ -28,7 +28,7 @@ package enum ScanMisbehaviour: String, CaseIterable, Sendable {
 
   /// For which a stream is listened to. One with nothing but pings, of which four come within a
   /// second, is given up soon.
-  var streamSeconds: Int { self == .pingsOnly ? 2 : 30 }
+  var streamSeconds: Int { self == .pingsOnly ? 2 : 120 }
 
   /// Whether one job of the round is of no use, so that another one is asked for.
   var spoilsJob: Bool { [.expiredToken, .foreignStream, .streamError].contains(self) }

@@ -6,7 +6,7 @@ import ExampleRehearsals
 import Testing
 
 /// The scan flow with real processes of `scan` and `recognizer`. `script/crash scan` runs more.
-@Suite("Crashes of a scan", .serialized, .timeLimit(.minutes(8)))
+@Suite("Crashes of a scan", .serialized, .timeLimit(.minutes(20)))
 struct ScanCrashTests {
   @Test("a scan killed at every boundary, whatever the service does wrong, is one row and whole")
   func matrix() async {

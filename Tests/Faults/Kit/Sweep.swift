@@ -36,13 +36,13 @@ extension Scenario: Sweepable {
   /// No scenario has so many operations; one that does not end is a fault of its own.
   private static var numberLimit: Int { 2000 }
 
-  /// Which operations are hit: all, or in a short rehearsal the first and then one of 53, others for each
-  /// fault, since they meet different steps.
+  /// Which operations are hit: the first and then one of so many, others for each fault, since they
+  /// meet different steps.
   private static func numbers(for fault: Fault) -> some Sequence<Int> {
-    if Rehearsal.isLong { return [] + stride(from: 1, through: numberLimit, by: 1) }
+    let step = Rehearsal.step(short: 53)
     let place = UInt64(Fault.allCases.firstIndex(of: fault)!)
-    let second = 2 + Int((Rehearsal.seed &+ 9 &* place) % 53)
-    return [1] + stride(from: second, through: numberLimit, by: 53)
+    let second = 2 + Int((Rehearsal.seed &+ 9 &* place) % UInt64(step))
+    return [1] + stride(from: second, through: numberLimit, by: step)
   }
 
   func sweep(_ faults: [Fault] = Fault.allCases) throws -> SweepTally {
