@@ -37,19 +37,25 @@ struct PushState {
     }
   }
 
-  /// What the remote holds, less its newest operation of this replica where that may be someone
-  /// else's: a copy of this database has the same id and counts on, and so can a peer that lies. It
-  /// is pushed again, and acknowledged only if it is the same. Of others that is done where there
-  /// is more to push of them: two copies of one database may have met this device by two remotes.
+  /// What the remote holds, less those of this replica that may be someone else's: a copy of this
+  /// database has the same id and counts on, and so can a peer that lies. They are pushed again,
+  /// and acknowledged only if they are the same. These are the newest, and all that the remote
+  /// never acknowledged: of two copies the newest can be the same, and not those before. Of others
+  /// that is done where there is more to push of them: two copies of one database may have met this
+  /// device by two remotes.
   ///
   /// - Parameters:
   ///   - held: what the remote of that epoch holds.
   ///   - id: this replica's.
-  mutating func headsToConfirm(_ held: VersionVector, epoch: String, id: ReplicaID) -> VersionVector
-  {
+  ///   - acknowledged: up to which own operation the remote acknowledged them.
+  mutating func headsToConfirm(
+    _ held: VersionVector, epoch: String, id: ReplicaID, acknowledged: UInt64
+  ) -> VersionVector {
     var heads = held
     if confirmed.epoch != epoch || confirmed.id != id { confirmed = (epoch, id, VersionVector()) }
-    if heads[id] > confirmed.heads[id] { heads[id] -= 1 }
+    if heads[id] > confirmed.heads[id] {
+      heads[id] = min(heads[id] - 1, max(acknowledged, confirmed.heads[id]))
+    }
     // The remote takes nothing more of those that are banned, nor, from this member, of another's.
     for replica in bans.keys where replica != id {
       heads[replica] = VersionVector.maximumSequence

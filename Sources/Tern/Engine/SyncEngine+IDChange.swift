@@ -43,7 +43,7 @@ extension SyncEngine {
     // The files of a folder come and go, and each device that reads it tells of another copy's.
     let hasLost = remote.keepsSnapshots && greeting.heads[known.id] < known.accepted
     guard known.epoch ?? greeting.epoch != greeting.epoch || hasLost,
-      let change = try store.leaveID(known.id, for: place, heads: greeting.heads)
+      let change = try store.leaveID(known.id, for: place, heads: greeting.heads, isTold: false)
     else { return }
     losses += 1
     note(change)
@@ -57,8 +57,34 @@ extension SyncEngine {
     // A server's word is better kept than a folder's, to which anybody can write.
     if remote.keepsSnapshots || losses >= 3 { return false }
     let place = RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: nil)
-    guard let change = try store.leaveID(id, for: place, heads: session.heads) else { return false }
+    guard let change = try store.leaveID(id, for: place, heads: session.heads, isTold: false)
+    else { return false }
     losses += 1
+    note(change)
+    return true
+  }
+
+  /// Tells the others of forks. Three times at most: a remote that shows now this and now that
+  /// would have this replica write for ever. A replica that never wrote may have no right to.
+  func tellForks() throws -> Bool {
+    guard forksTold < 3, try idChanges > 0 || store.ownHead().sequence > 0, try store.tellForks()
+    else { return false }
+    forksTold += 1
+    return true
+  }
+
+  /// Takes a new id where another device tells that a copy wrote under the one that this replica
+  /// has: under the new one that device takes again what is written from now on.
+  ///
+  /// - Returns: whether there is one. If not, nothing has changed.
+  func leaveTold(_ id: ReplicaID) throws -> Bool {
+    guard let fork = try store.forks(at: nil).first(where: { $0.replica == id }) else {
+      return false
+    }
+    told = fork
+    let place = RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: nil)
+    guard let change = try store.leaveID(id, for: place, heads: session.heads, isTold: true)
+    else { return false }
     note(change)
     return true
   }

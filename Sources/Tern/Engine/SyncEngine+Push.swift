@@ -11,7 +11,9 @@ extension SyncEngine {
   private func pushOnce() async throws -> SyncSession.Event? {
     try store.seal()
     let own = try store.replicaID()
-    let heads = pushes.headsToConfirm(session.heads, epoch: session.epoch, id: own)
+    let heads = pushes.headsToConfirm(
+      session.heads, epoch: session.epoch, id: own,
+      acknowledged: try store.acknowledged(of: own, by: remote.id, holding: session.heads[own]))
     let wanted =
       session.hasPushedMany
       ? try pushes.withoutNew(heads, stored: store.storedVersionVector()) : heads
@@ -21,7 +23,11 @@ extension SyncEngine {
     let operations = try store.offer(
       lackedBy: wanted, repeating: Set(unconfirmed.keys), maximumBytes: pushes.bytes,
       to: remote.id)
-    if operations.isEmpty { return try nothingToPush(heads, hasLeftSome: wanted != heads) }
+    if operations.isEmpty {
+      if try tellForks() { return nil }
+      if try leaveTold(own) { return .didChangeID }
+      return try nothingToPush(heads, hasLeftSome: wanted != heads)
+    }
     if session.pushesInARow == 0 { pushes.stored = try store.storedVersionVector() }
     try report(.syncing)
     let id = try store.replicaID()
@@ -68,6 +74,10 @@ extension SyncEngine {
     // What another copy writes there never comes here, unless a pull ends the fork.
     let fork = forks.first { session.heads[$0.replica] >= $0.sequence }
     if refusal == nil, !session.hasMoreToPull, let fork {
+      refusal = RemoteError(
+        .sequenceConflict, "\(fork)", replica: fork.replica, sequence: fork.sequence)
+    }
+    if refusal == nil, !session.hasMoreToPull, let fork = told {
       refusal = RemoteError(
         .sequenceConflict, "\(fork)", replica: fork.replica, sequence: fork.sequence)
     }
@@ -123,5 +133,21 @@ extension SyncEngine {
     // Where it was set since the greeting, what is written from here on goes by it too.
     if error.code == .timeAhead, let now = error.now { try correctClock(now) }
     return .failed(error, jitter: environment.jitter())
+  }
+}
+
+extension ReplicaStore {
+  /// Up to which own operation a remote acknowledged them, or the log has them no more.
+  ///
+  /// - Parameter head: up to which the remote holds them.
+  fileprivate func acknowledged(
+    of id: ReplicaID, by remoteID: String, holding head: UInt64
+  ) throws -> UInt64 {
+    let accepted = try accepted(by: remoteID)
+    // Nearly always.
+    if accepted >= head { return accepted }
+    var known = try storedVersionVector()
+    known[id] = accepted
+    return try hasTrimmed(lackedBy: known) ? head : accepted
   }
 }

@@ -25,6 +25,10 @@ public actor SyncEngine {
   /// How often the remote had lost what it had. Who says so again and again would have every device
   /// learn of one id after the other.
   var losses = 0
+  /// How often this replica told of forks.
+  var forksTold = 0
+  /// What another device told of an id of this one, until that was said.
+  var told: ReplicaFork?
   /// The greatest time in the space at the greeting, where that is ahead of the remote's
   /// clock, and that.
   private var newest: Date?
@@ -156,7 +160,7 @@ public actor SyncEngine {
   private func begin() {
     session = SyncSession(backoff: environment.backoff)
     pushes.bytes = environment.pushBytes
-    trimmedAt = nil
+    (trimmedAt, told) = (nil, nil)
     fruitless = FruitlessAnswers()
   }
 
@@ -244,6 +248,7 @@ public actor SyncEngine {
     case .greet:
       try store.seal()
       try report(.syncing)
+      if let told, session.refusal?.error.replica == told.replica { self.told = nil }
       let known = try standing()
       var greeting = try await remote.greet(as: known.id)
       try leaveID(greeting, known)

@@ -42,7 +42,8 @@ public final class SyncStatus: Observable, Sendable {
     public var skippedTriggers: [SkippedTrigger] = []
     /// Operations that are in the log and wait, and for what.
     public var pending = PendingOperations()
-    /// Replicas of whom a remote has other operations than are here, and takes and gives no more.
+    /// Replicas of whom a remote has other operations than are here, and takes and gives no more;
+    /// and ids of this device of which another one says so.
     public var forks: [ReplicaFork] = []
     /// Tables that held something else than another replica's with the same operations when they
     /// were compared last: a fault or damage, of one of the two, which a snapshot mends.

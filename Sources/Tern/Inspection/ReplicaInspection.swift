@@ -38,7 +38,8 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   package var pendingOperations: [PendingOperation]
   /// Concurrent writes that met here, by what decided.
   package var conflicts: [String: Int]
-  /// Replicas of whom a remote has other operations than are here; the first hundred.
+  /// Replicas of whom a remote has other operations than are here, and ids of this device of which
+  /// another one says so; the first hundred of each.
   package var forks: [ReplicaFork]
   /// The tables that Tern keeps for this replica, the largest first.
   package var storage: [Storage]

@@ -39,9 +39,10 @@ struct ReplicaReader {
     }
     let synced = try inspectedTables()
     let authors = try authors()
+    let id = ReplicaID(bytes: replica["id"] as Data)
     let waiting = WaitingTable(connection, hasGroups: true, hasFuture: true)
     return ReplicaInspection(
-      name: name, id: ReplicaID(bytes: replica["id"] as Data), format: format,
+      name: name, id: id, format: format,
       schemaVersion: replica["schema_version"],
       lastTimeMilliseconds: HybridTime(
         rawValue: UInt64(bitPattern: replica["last_time"] as Int64)
@@ -52,7 +53,7 @@ struct ReplicaReader {
       quarantined: synced.reduce(into: [:]) { $0.merge($1.quarantined, uniquingKeysWith: +) },
       pending: try waiting.summary(authors: authors.map(\.id)),
       pendingOperations: try waiting.list(authors: authors.map(\.id), limit: 100),
-      conflicts: try counts("SELECT kind, count FROM \(tables.conflict)"), forks: try forks(),
+      conflicts: try counts("SELECT kind, count FROM \(tables.conflict)"), forks: try forks(of: id),
       storage: try TableSizes(db: db, prefix: tables.prefix).all())
   }
 
@@ -77,20 +78,22 @@ struct ReplicaReader {
     }
   }
 
-  private func forks() throws -> [ReplicaFork] {
+  /// - Parameter id: this replica's.
+  private func forks(of id: ReplicaID?) throws -> [ReplicaFork] {
     let forks = try connection.text(
       of: """
         SELECT fork.remote, author.id, fork.sequence FROM \(tables.fork) AS fork
         JOIN \(tables.author) AS author ON author.idx = fork.author
         ORDER BY fork.remote, fork.author LIMIT 100
         """)
-    return try Row.fetchAll(db, sql: forks).compactMap { row in
+    let met = try Row.fetchAll(db, sql: forks).compactMap { row in
       ReplicaID(bytes: row["id"] as Data).map {
         ReplicaFork(
           remote: row["remote"], replica: $0,
           sequence: UInt64(bitPattern: row["sequence"] as Int64))
       }
     }
+    return try met + (id.map { try ToldForkTable(connection).forks(besides: $0) } ?? [])
   }
 
   private func log() throws -> ReplicaInspection.Log {

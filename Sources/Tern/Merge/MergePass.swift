@@ -140,6 +140,10 @@ final class MergePass {
       sequence: id.sequence, settled: isInTurn ? try settled(before: id) : 0)
     try operation.forEachBlock { block, reader in
       let found = try merger(for: block)
+      if found == nil, author != 0, let notice = ForkNotice(block) {
+        let witness = transaction.authors.ids[Int(author)]
+        try transaction.toldForks.note(notice, by: witness, of: transaction.ownID)
+      }
       let (target, mapping) = (found?.0, found.map { $0.1.mapping(of: block) })
       var unknown = mapping?.unknown ?? []
       let context = mapping.map {

@@ -17,7 +17,8 @@ extension Replica {
   /// No operation is forgotten by this. Which of this replica's own the remote was offered stays
   /// noted, because others may have them from there: they keep their times.
   ///
-  /// - Parameter remoteID: ``Remote/id``.
+  /// - Parameter remoteID: ``Remote/id``; or ``ReplicaFork/remote`` of what another device told,
+  ///   once you have done something about it, or that device is gone.
   /// - Returns: whether anything was known of it.
   /// - Throws: `DatabaseError`, ``ReplicaError``.
   @discardableResult
@@ -30,7 +31,12 @@ extension Replica {
 extension SQLiteReplicaStore {
   /// ``Replica/forget(remoteID:)`` on the caller's thread.
   package func forget(remoteID: String) throws -> Bool {
-    let wasKnown = try access.write { try $0.remotes.forget(remoteID) }
+    let wasKnown = try access.write { transaction in
+      let wasTold = try ReplicaFork.witness(in: remoteID).map { witness in
+        try witness != transaction.ownID && transaction.toldForks.forget(witness)
+      }
+      return try transaction.remotes.forget(remoteID) || wasTold ?? false
+    }
     if let path = access.snapshotPath(of: remoteID) {
       // Mostly there is none; one that stays takes room and does no harm.
       try? FileManager.default.removeItem(atPath: path)

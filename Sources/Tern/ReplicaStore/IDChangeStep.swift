@@ -84,6 +84,8 @@ struct IDChangeStep {
     // The numbers were the former id's. What other copies wrote under that, every pull
     // has left out.
     try execute("DELETE FROM \(tables.offer)")
+    // The new id tells of forks anew.
+    try transaction.toldForks.forget(renaming.old)
     let cursor = Planted.isActive(.copyKeepsCursor) ? "cursor" : "NULL"
     try execute("UPDATE \(tables.remote) SET cursor = \(cursor), compared = NULL")
   }

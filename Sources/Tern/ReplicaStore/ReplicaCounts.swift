@@ -23,7 +23,8 @@ public struct ReplicaCounts: Hashable, Sendable {
   public var openReferences: [String] = []
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [ConflictKind: Int] = [:]
-  /// Replicas of whom a remote has other operations than are here; the first hundred.
+  /// Replicas of whom a remote has other operations than are here, and ids of this device of which
+  /// another one says so; the first hundred of each.
   public var forks: [ReplicaFork] = []
 
   package init() {}
@@ -52,5 +53,6 @@ extension ReplicaCounts {
     (self.skippedTriggers, self.openReferences) = (skippedTriggers, openReferences)
     conflicts = try transaction.conflicts.counts()
     forks = try transaction.remotes.forks(transaction.authors.ids)
+    forks += try transaction.toldForks.forks(besides: transaction.ownID)
   }
 }

@@ -50,11 +50,18 @@ package protocol ReplicaStore: Sendable {
   /// Forgets the cursor, because the remote was wiped or restored.
   func resetPlace(_ place: RemotePlace) throws
 
-  /// Of whom that remote has other operations, in the order of their ids.
-  func forks(at remoteID: String) throws -> [ReplicaFork]
+  /// Of whom that remote has other operations, in the order of their ids; without a remote, what
+  /// other replicas told of this one's ids.
+  func forks(at remoteID: String?) throws -> [ReplicaFork]
 
   /// Forgets those of whom a remote that was wiped does not hold so many operations any more.
   func dropForks(at remoteID: String, beyond heads: VersionVector) throws
+
+  /// Tells all others of whom ``ReplicaCounts/forks`` has something, by an operation without rows,
+  /// where that is not what was told last.
+  ///
+  /// - Returns: whether there is a new operation.
+  func tellForks() throws -> Bool
 
   /// ``operations(lackedBy:maximumBytes:)`` for a push to one remote, without those of a replica in
   /// ``ReplicaCounts/forks`` there. From now on that remote may hold
@@ -152,8 +159,10 @@ package protocol ReplicaStore: Sendable {
   /// - Parameters:
   ///   - place: at that remote.
   ///   - heads: what the remote holds.
-  func leaveID(_ former: ReplicaID, for place: RemotePlace, heads: VersionVector) throws
-    -> ReplicaIDChange?
+  ///   - isTold: whether it is because another replica told of a fork. Then it is done once a week.
+  func leaveID(
+    _ former: ReplicaID, for place: RemotePlace, heads: VersionVector, isTold: Bool
+  ) throws -> ReplicaIDChange?
 
   /// What the merged state is, for a comparison with another replica's (INV-01): a look at every
   /// row, as of one moment.

@@ -150,14 +150,6 @@ package final class SQLiteReplicaStore: ReplicaStore {
     try access.write { try $0.remotes.save(place) }
   }
 
-  package func forks(at remoteID: String) throws -> [ReplicaFork] {
-    try access.read { try $0.remotes.forks(at: remoteID, $0.authors) }
-  }
-
-  package func dropForks(at remoteID: String, beyond heads: VersionVector) throws {
-    try access.write { try $0.remotes.dropForks(at: remoteID, beyond: heads, $0.authors) }
-  }
-
   package func offer(
     lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID>, maximumBytes: Int,
     to remoteID: String

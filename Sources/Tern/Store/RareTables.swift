@@ -50,6 +50,12 @@ final class RareTables: Sendable {
       RareTable(
         "\(prefix)fork", "remote TEXT NOT NULL, author INTEGER NOT NULL, sequence INTEGER NOT NULL",
         key: "remote, author"),
+      // See ``ToldForkTable``.
+      RareTable(
+        "\(prefix)told_fork",
+        "witness BLOB NOT NULL, author BLOB NOT NULL, sequence INTEGER NOT NULL",
+        key: "witness, author"),
+      RareTable("\(prefix)told_change", "milliseconds INTEGER PRIMARY KEY"),
       // What each remote said of its authors, as JSON, and beside it, where there are any, up to
       // where it takes those that are banned.
       RareTable(

@@ -42,6 +42,8 @@ struct StoreTables {
   var remoteAuthors: String { prefix + "remote_authors" }
   var remoteHead: String { prefix + "remote_head" }
   var fork: String { prefix + "fork" }
+  var toldFork: String { prefix + "told_fork" }
+  var toldChange: String { prefix + "told_change" }
   var seen: String { prefix + "seen" }
   var conflict: String { prefix + "conflict" }
   var inbox: String { prefix + "inbox" }

@@ -21,6 +21,7 @@ final class StoreTransaction {
   var large: LargeTable
   var log: LogTable { LogTable(connection) }
   var remotes: RemoteTable { RemoteTable(connection) }
+  var toldForks: ToldForkTable { ToldForkTable(connection) }
   var notes: NoteTable { NoteTable(connection) }
   var migrated: MigratedTable { MigratedTable(connection) }
   var undone: UndoTable { UndoTable(connection) }

@@ -18,7 +18,7 @@ public struct DatabaseSetupError: Error, Sendable {
     /// Its journal mode is MEMORY or OFF, which survives no crash: use WAL or DELETE.
     public static let journalNotDurable = Code(reason: .journalNotDurable)
     /// SQLite did not take the ``Durability``: see ``DatabaseSetupError/underlyingError``.
-    public static let durabilityNotApplied = Code(reason: .durabilityNotApplied)
+    package static let durabilityNotApplied = Code(reason: .durabilityNotApplied)
     /// The same database was opened with ``Durability/powerLoss`` before, by a replica or a queue
     /// of jobs: what was promised there would not be kept.
     public static let lowerDurability = Code(reason: .lowerDurability)

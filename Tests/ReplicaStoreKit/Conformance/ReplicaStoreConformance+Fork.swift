@@ -60,6 +60,46 @@ extension ReplicaStoreConformance {
     try requireEqual(.convergence, summaries[1].mergedOperations, 1, "what follows a fork's end")
     try requireEqual(.cursorFollowsState, try b.store.counts().forks, [], "forks at the end")
   }
+
+  /// What it tells is an operation like others, and its end is told like that too.
+  func checkToldFork() throws {
+    let (a, copy, b, c) = (
+      try StoreUnderTest(self, 1), try StoreUnderTest(self, 1), try StoreUnderTest(self, 2),
+      try StoreUnderTest(self, 3)
+    )
+    let first = try a.commit(.insert(["id": "1"]))
+    try b.merge(first)
+    _ = try b.merge(copy.commit(.insert(["id": "other"])), from: "another")
+    try requireEqual(.limitsHold, try c.store.tellForks(), false, "whether it told of nothing")
+    let own = try b.commit(.insert(["id": "b"]))
+    try requireEqual(.cursorFollowsState, try b.store.tellForks(), true, "whether it told")
+    try requireEqual(.limitsHold, try b.store.tellForks(), false, "whether it told twice")
+    let notice = try Array(b.all().filter { $0.envelope.replica == b.id }.dropFirst())
+    try requireEqual(.cursorFollowsState, notice.count, 1, "operations that tell")
+
+    // Both copies are told, and everybody else merges nothing and waits for nothing.
+    let told = ReplicaFork(toldBy: b.id, replica: a.id, sequence: 1)
+    for device in [a, copy, c] {
+      let known = try device.merge(own).mergedOperations
+      let state = try device.store.canonicalState()
+      try requireEqual(.convergence, known + device.merge(notice).mergedOperations, 2, "merged")
+      try requireEqual(.convergence, try device.store.canonicalState(), state, "the state")
+      try requireEqual(.convergence, try device.store.counts().pending.isEmpty, true, "no waiting")
+      let isTold = device.id == a.id
+      let fork = try device.store.forks(at: nil)
+      try requireEqual(.cursorFollowsState, fork, isTold ? [told] : [], "what was told")
+      try requireEqual(
+        .cursorFollowsState, try device.store.counts().forks, isTold ? [told] : [], "its forks")
+    }
+    // Nobody who is told tells it on.
+    try requireEqual(.limitsHold, try a.store.tellForks(), false, "whether the author tells")
+
+    _ = try b.merge(first, from: "another")
+    try requireEqual(.cursorFollowsState, try b.store.tellForks(), true, "whether it told the end")
+    try a.pull(from: b)
+    try requireEqual(.cursorFollowsState, try a.store.counts().forks, [], "forks at the end")
+    try requireEqual(.cursorFollowsState, try a.store.forks(at: nil), [], "what it was told then")
+  }
 }
 
 extension StoreUnderTest {

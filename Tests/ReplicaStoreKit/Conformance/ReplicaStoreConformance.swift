@@ -121,6 +121,7 @@ package struct ReplicaStoreConformance: Sendable {
       try checkOfferWithinGroup()
     case .accepted: try checkAccepted()
     case .fork: try checkFork()
+    case .toldFork: try checkToldFork()
     case .clock: try checkClock()
     }
   }
@@ -157,6 +158,7 @@ package struct ReplicaStoreConformance: Sendable {
     case offered = "what another remote was offered keeps its time"
     case accepted = "what a remote accepted once keeps its time there, too"
     case fork = "another operation under a number stops that author at that remote, by name"
+    case toldFork = "who meets two operations under a number tells their author, and the end of it"
     case clock = "a clock that is far off is corrected for"
   }
 }

@@ -15,15 +15,13 @@ extension MemoryReplicaStore {
 
   package func comparison(at remoteID: String) throws -> StateComparison? { nil }
 
-  package func accepted(by remoteID: String) throws -> UInt64 { 0 }
-
   package func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
     -> ReplicaIDChange?
   { nil }
 
-  package func leaveID(_ former: ReplicaID, for place: RemotePlace, heads: VersionVector) throws
-    -> ReplicaIDChange?
-  { nil }
+  package func leaveID(
+    _ former: ReplicaID, for place: RemotePlace, heads: VersionVector, isTold: Bool
+  ) throws -> ReplicaIDChange? { nil }
 
   package func save(_ comparison: StateComparison, at remoteID: String) throws {}
 

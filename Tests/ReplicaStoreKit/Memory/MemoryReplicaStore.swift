@@ -138,15 +138,25 @@ package final class MemoryReplicaStore: ReplicaStore {
     state.withLock { $0.places[place.remoteID] = place }
   }
 
-  package func forks(at remoteID: String) throws -> [ReplicaFork] {
-    state.withLock { $0.replicaForks.filter { $0.remote == remoteID } }
-      .sorted { $0.replica < $1.replica }
+  package func forks(at remoteID: String?) throws -> [ReplicaFork] {
+    state.withLock { state in
+      guard let remoteID else { return state.forksTold }
+      return state.replicaForks.filter { $0.remote == remoteID }
+        .sorted { $0.replica < $1.replica }
+    }
   }
 
   package func dropForks(at remoteID: String, beyond heads: VersionVector) throws {
     state.withLock { state in
       let ids = state.authors.ids
       state.forks[remoteID] = state.forks[remoteID]?.filter { heads[ids[$0.key]] >= $0.value }
+    }
+  }
+
+  package func tellForks() throws -> Bool {
+    let wall = wallMilliseconds()
+    return try transaction {
+      try $0.tellForks(nowMilliseconds: wall + $0.correctionMilliseconds)
     }
   }
 
@@ -157,6 +167,10 @@ package final class MemoryReplicaStore: ReplicaStore {
     state.withLock {
       $0.offer(lackedBy: heads, repeating: repeated, maximumBytes: maximumBytes, to: remoteID)
     }
+  }
+
+  package func accepted(by remoteID: String) throws -> UInt64 {
+    state.withLock { $0.accepted[remoteID] ?? 0 }
   }
 
   package func noteAccepted(of sequence: UInt64, by remoteID: String) throws {
@@ -209,7 +223,7 @@ package final class MemoryReplicaStore: ReplicaStore {
         sum + table.rows.values.count(where: \.isHeld)
       }
       counts.pending = state.waiting
-      counts.forks = state.replicaForks
+      counts.forks = state.replicaForks + state.forksTold
       if state.sameSequences > 0 { counts.conflicts[.sameSequence] = state.sameSequences }
       for table in state.tables where !table.large.isEmpty {
         counts.largeRows[table.shape.name] = table.large.count

@@ -72,6 +72,22 @@ extension MemoryState {
     }
   }
 
+  /// By others, of ids of this replica.
+  var forksTold: [ReplicaFork] {
+    toldForks.filter { $0.key != authors.ids[0] }.sorted { $0.key < $1.key }.flatMap {
+      witness, sequences in
+      sequences.sorted { $0.key < $1.key }
+        .map { ReplicaFork(toldBy: witness, replica: $0.key, sequence: $0.value) }
+    }
+  }
+
+  private mutating func note(_ notice: ForkNotice, by author: Int) {
+    let known = toldForks[authors.ids[author]] ?? [:]
+    toldForks[authors.ids[author]] = notice.sequences.filter {
+      $0.key == authors.ids[0] || known[$0.key] != nil
+    }
+  }
+
   private static func isFuture(_ time: HybridTime, now: Int64) -> Bool {
     time.milliseconds - MemoryReplicaStore.toleratedMilliseconds > now
   }
@@ -129,6 +145,7 @@ extension MemoryState {
           && $0.shape.deletes.kind.rawValue == block.deletes
           && $0.shape.keyColumns.map(\.folded) == block.keyColumns.map(\.folded)
       }
+      if author != 0, let notice = ForkNotice(block) { note(notice, by: author) }
       let targets = block.columns.map { column in
         index.flatMap { tables[$0].shape.index(of: column) }
       }

@@ -34,6 +34,18 @@ extension MemoryState {
     return first..<progress[0].stored + 1
   }
 
+  /// - Returns: whether there was something to tell.
+  mutating func tellForks(nowMilliseconds: Int64) throws -> Bool {
+    let (id, forks) = (authors.ids[0], replicaForks.map { ($0.replica, $0.sequence) })
+    let sequences = Dictionary(forks, uniquingKeysWith: min)
+    if sequences == toldForks[id] ?? [:] { return false }
+    _ = try seal()
+    toldForks[id] = sequences
+    appendToLog(
+      [ForkNotice(sequences).body], time: lastTime.next(atMilliseconds: nowMilliseconds))
+    return true
+  }
+
   private mutating func appendToLog(_ bodies: [[UInt8]], time: HybridTime) {
     for (index, body) in bodies.enumerated() {
       let envelope = SyncOperation.Envelope(

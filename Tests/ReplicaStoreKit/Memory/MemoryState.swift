@@ -17,6 +17,8 @@ struct MemoryState: Sendable {
   var accepted: [String: UInt64] = [:]
   /// By remote and author the first number under which the remote has another operation.
   var forks: [String: [Int: UInt64]] = [:]
+  /// By replica what it told of forks: this one of all, and others of the ids of this one.
+  var toldForks: [ReplicaID: [ReplicaID: UInt64]] = [:]
   var deferredOperations = 0
   /// Operations that came under a number that another one has.
   var sameSequences = 0

@@ -141,7 +141,7 @@ struct HostilePeerTests {
     #expect(try meeting.store.counts().conflicts[.sameSequence] == 3)
     let row = try meeting.store.canonicalState().first { $0.key == ["forged"] }
     #expect(row?.cells["name"]?.value == "first")
-    try await meeting.checkIntact()
+    try await meeting.checkIntact(isForked: true)
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)

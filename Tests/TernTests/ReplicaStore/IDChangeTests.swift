@@ -220,11 +220,11 @@ struct IDChangeTests {
     #expect(try second.store.replicaID() == id)
     // Where the remote lost all, what is written from now on is a new id's all the same.
     let place = RemotePlace(remoteID: "r", epoch: "another", cursor: nil)
-    let change = try second.store.leaveID(id, for: place, heads: VersionVector())
+    let change = try second.store.leaveID(id, for: place, heads: VersionVector(), isTold: false)
     #expect(change?.former == id && change?.last == 4)
     #expect(try second.store.place(at: "r") == place)
     #expect(try second.store.versionVector()[id] == 4)
-    #expect(try second.store.leaveID(id, for: place, heads: VersionVector()) == nil)
+    #expect(try second.store.leaveID(id, for: place, heads: VersionVector(), isTold: false) == nil)
     try second.commit("INSERT INTO t VALUES ('next', '')")
     #expect(try second.store.versionVector()[second.store.replicaID()] == 1)
   }

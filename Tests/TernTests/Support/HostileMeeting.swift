@@ -43,13 +43,20 @@ struct HostileMeeting {
 
   /// The rows that were there are as they were, and what is written from now on still travels, both
   /// ways, until both devices have the same.
-  func checkIntact(location: SourceLocation = #_sourceLocation) async throws {
+  ///
+  /// - Parameter isForked: whether the device met other operations of its friend, and tells it so.
+  func checkIntact(isForked: Bool = false, location: SourceLocation = #_sourceLocation) async throws
+  {
     let kept = try store.canonicalState().filter { row in before.contains { $0.key == row.key } }
     #expect(kept == before, sourceLocation: location)
     try device.write([.insert(["id": "later", "name": "three"])])
     try friend.write([.update(["id": "mine", "count": 5])])
-    for subject in [device, friend, device] {
-      try await Self.sync(subject, with: honest)
+    for (index, subject) in [device, friend, device].enumerated() {
+      do {
+        try await Self.sync(subject, with: honest)
+      } catch let error as RemoteError where isForked && index == 1 {
+        #expect(error.code == .sequenceConflict && error.replica == Self.friendID)
+      }
     }
     let (mine, theirs) = (try store.canonicalState(), try friend.store.canonicalState())
     #expect(mine == theirs, sourceLocation: location)
