@@ -3,7 +3,7 @@ import Foundation
 /// How long this run's rehearsals are: seeds, kills, points of failure.
 ///
 /// `script/test --all` sets `TERN_LONG` to 100 and runs them whole. CI has so much time and no more,
-/// on whatever machine, and runs the first part of each: as many percent as `TERN_LONG` says.
+/// on whatever machine, and runs as many percent of each as `TERN_LONG` says, the same each time.
 /// Everything else runs a small part of each, another one each time, which `TERN_SEED` repeats.
 package enum Rehearsal {
   package static let isLong = variable("TERN_LONG") != nil
@@ -56,7 +56,10 @@ package enum Rehearsal {
   }
 
   /// One of how many a rehearsal takes.
-  package static func step(short: Int) -> Int { isLong ? 100 / percent : short }
+  package static func step(short: Int) -> Int { isLong ? min(short, 100 / percent) : short }
+
+  /// Whether a long rehearsal takes what is at that place: as many as it has percent, evenly.
+  package static func takes(_ place: Int) -> Bool { place * percent % 100 < percent }
 
   /// A line of a table of how often something was reached and killed.
   package static func row(_ name: String, _ reached: String, _ killed: String) -> String {
@@ -73,8 +76,9 @@ package enum Rehearsal {
 extension Collection {
   /// All of it, or, in a short rehearsal, one of each `stride` elements.
   package func rehearsed(oneOf stride: Int) -> [Element] {
-    let stride = Rehearsal.step(short: stride)
-    if stride == 1 { return Array(self) }
+    if Rehearsal.isLong {
+      return enumerated().filter { Rehearsal.takes($0.offset) }.map(\.element)
+    }
     // Never none, which would pass.
     let first = Int(Rehearsal.seed % UInt64(Swift.max(1, Swift.min(stride, count))))
     return enumerated().filter { $0.offset % stride == first }.map(\.element)

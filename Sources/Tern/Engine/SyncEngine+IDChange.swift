@@ -64,10 +64,11 @@ extension SyncEngine {
     return true
   }
 
-  /// Tells the others of forks. Three times at most: a remote that shows now this and now that
-  /// would have this replica write for ever. A replica that never wrote may have no right to.
+  /// Tells the others of forks. Three times at most in an engine's life: a remote that shows now
+  /// this and now that would have this replica write for ever. A replica that never wrote may have
+  /// no right to.
   func tellForks() throws -> Bool {
-    guard forksTold < 3, try idChanges > 0 || store.ownHead().sequence > 0, try store.tellForks()
+    guard forksTold < 3, try hasWritten || store.ownHead().sequence > 0, try store.tellForks()
     else { return false }
     forksTold += 1
     return true
@@ -76,21 +77,25 @@ extension SyncEngine {
   /// Takes a new id where another device tells that a copy wrote under the one that this replica
   /// has: under the new one that device takes again what is written from now on.
   ///
+  /// Anybody can tell anything, so this alone is never an error: ``SyncStatus`` names the fork.
+  ///
   /// - Returns: whether there is one. If not, nothing has changed.
   func leaveTold(_ id: ReplicaID) throws -> Bool {
-    guard let fork = try store.forks(at: nil).first(where: { $0.replica == id }) else {
+    guard losses < 3, let fork = try store.forks(at: nil).first else { return false }
+    let place = RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: nil)
+    let heads = session.heads
+    guard let change = try store.leaveID(id, for: place, heads: heads, isTold: true) else {
       return false
     }
+    losses += 1
     told = fork
-    let place = RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: nil)
-    guard let change = try store.leaveID(id, for: place, heads: session.heads, isTold: true)
-    else { return false }
     note(change)
     return true
   }
 
   private func note(_ change: ReplicaIDChange) {
     idChanges += 1
+    hasWritten = hasWritten || change.last > 0
     // Perhaps for what it has in the former id's name.
     unloadable = nil
     status.update { $0.idChange = change }

@@ -99,11 +99,13 @@ extension SyncEngine {
       return nil
     }
     // Of what a base stands for, the remote has no operation to compare with. Once that is known,
-    // no gap is to be expected any more.
+    // no gap is to be expected any more. Of this replica's own the newest is still compared.
     if error.code == .sequenceGap, let author = error.replica, let sequence = error.sequence,
       pushes.confirmed.heads[author] < session.heads[author], sequence <= session.heads[author]
     {
-      pushes.confirmed.heads[author] = session.heads[author]
+      let head = session.heads[author]
+      let isNewestLeft = author == id && pushes.confirmed.heads[author] + 1 < head
+      pushes.confirmed.heads[author] = isNewestLeft ? head - 1 : head
       return nil
     }
     // What others wrote can't be mended here, and must not keep back what is written here.

@@ -25,9 +25,11 @@ public actor SyncEngine {
   /// How often the remote had lost what it had. Who says so again and again would have every device
   /// learn of one id after the other.
   var losses = 0
+  /// Whether it wrote under an id that it left.
+  var hasWritten = false
   /// How often this replica told of forks.
   var forksTold = 0
-  /// What another device told of an id of this one, until that was said.
+  /// What another device told of the id that this one left for it, until that was said.
   var told: ReplicaFork?
   /// The greatest time in the space at the greeting, where that is ahead of the remote's
   /// clock, and that.
@@ -158,9 +160,11 @@ public actor SyncEngine {
 
   /// With a session of its own.
   private func begin() {
+    // An attempt that was cut off has said nothing.
+    if let told, session.refusal?.error.replica == told.replica { self.told = nil }
     session = SyncSession(backoff: environment.backoff)
     pushes.bytes = environment.pushBytes
-    (trimmedAt, told) = (nil, nil)
+    trimmedAt = nil
     fruitless = FruitlessAnswers()
   }
 

@@ -18,7 +18,7 @@ struct KeptTables {
     let tables = transaction.tables
     own = [
       tables.held, tables.waits, tables.unsettledRow, tables.kept, tables.large, tables.inbox,
-      tables.dismissed, tables.conflict,
+      tables.dismissed, tables.conflict, tables.toldFork,
     ]
   }
 

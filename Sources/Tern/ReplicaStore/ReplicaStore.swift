@@ -51,7 +51,7 @@ package protocol ReplicaStore: Sendable {
   func resetPlace(_ place: RemotePlace) throws
 
   /// Of whom that remote has other operations, in the order of their ids; without a remote, what
-  /// other replicas told of this one's ids.
+  /// other replicas told of the id that this one has.
   func forks(at remoteID: String?) throws -> [ReplicaFork]
 
   /// Forgets those of whom a remote that was wiped does not hold so many operations any more.

@@ -3,7 +3,7 @@ import TernCore
 extension SQLiteReplicaStore {
   package func forks(at remoteID: String?) throws -> [ReplicaFork] {
     try access.read {
-      guard let remoteID else { return try $0.toldForks.forks(besides: $0.ownID) }
+      guard let remoteID else { return try $0.toldForks.forks(of: $0.ownID) }
       return try $0.remotes.forks(at: remoteID, $0.authors)
     }
   }
@@ -33,8 +33,7 @@ private struct ForkTelling {
 
   /// Of whom there are forks; `nil` where that was told.
   func untold() throws -> [ReplicaID: UInt64]? {
-    let forks = try transaction.remotes.forks(transaction.authors.ids)
-    let sequences = Dictionary(forks.map { ($0.replica, $0.sequence) }, uniquingKeysWith: min)
+    let sequences = try transaction.remotes.forkedAuthors(transaction.authors.ids)
     let told = try transaction.toldForks.sequences(by: transaction.ownID)
     return sequences == told ? nil : sequences
   }

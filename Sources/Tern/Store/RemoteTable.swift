@@ -140,6 +140,18 @@ struct RemoteTable {
 
   func hasForks() throws -> Bool { try connection.count(tables.fork) > 0 }
 
+  /// Over all remotes, by author the first number; as many as one notice names.
+  func forkedAuthors(_ authors: [ReplicaID]) throws -> [ReplicaID: UInt64] {
+    let select = try connection.statement(
+      """
+      SELECT author, min(sequence) FROM \(tables.fork) GROUP BY author ORDER BY author
+      LIMIT \(BodyLimit.columns)
+      """)
+    var sequences: [ReplicaID: UInt64] = [:]
+    try select.each { sequences[authors[Int(select.int64(0))]] = select.raw(1) }
+    return sequences
+  }
+
   /// The first hundred, over all remotes.
   ///
   /// - Parameter authors: in the log's order.

@@ -6,7 +6,7 @@ import TernCore
 /// What was here first stays. Of that replica nothing more is taken from that remote, and nothing
 /// goes there; everything else is synced with it, and then ``SyncEngine/syncOnce()`` throws
 /// ``RemoteError/Code/sequenceConflict``. The device also tells all others, and those whose id it
-/// is say the same: see ``witness``.
+/// is name the fork too: see ``witness``.
 public struct ReplicaFork: Hashable, Sendable, Codable {
   /// ``Remote/id``; where there is a ``witness``, its name.
   public var remote: String

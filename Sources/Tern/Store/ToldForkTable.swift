@@ -27,9 +27,18 @@ struct ToldForkTable {
 
   /// What others told, the first hundred.
   func forks(besides own: ReplicaID) throws -> [ReplicaFork] {
+    try forks("witness <> ?", own)
+  }
+
+  /// What others told of the id that this replica has.
+  func forks(of own: ReplicaID) throws -> [ReplicaFork] {
+    try forks("author = ?1 AND witness <> ?1", own)
+  }
+
+  private func forks(_ condition: String, _ own: ReplicaID) throws -> [ReplicaFork] {
     let select = try connection.statement(
       """
-      SELECT witness, author, sequence FROM \(table) WHERE witness <> ?
+      SELECT witness, author, sequence FROM \(table) WHERE \(condition)
       ORDER BY witness, author LIMIT 100
       """)
     select.bind(1, copy: .blob(own.bytes))
@@ -66,9 +75,9 @@ struct ToldForkTable {
 
   /// Whether this replica may take a new id now because of what another told. Anybody can tell
   /// anything, and each new id costs a rewritten log here and one more replica everywhere: it is
-  /// done once a week, whoever tells.
+  /// done once a week, whoever tells, by the device's clock as no remote corrects it.
   func mayChangeID(_ clock: ReplicaClock) throws -> Bool {
-    let now = try clock.milliseconds()
+    let now = try clock.uncorrectedMilliseconds()
     let select = try connection.statement(
       "SELECT milliseconds FROM \(connection.tables.toldChange)")
     // The clock may have been far ahead.
@@ -79,7 +88,7 @@ struct ToldForkTable {
     try connection.statement("DELETE FROM \(connection.tables.toldChange)").run()
     let put = try connection.statement(
       "INSERT INTO \(connection.tables.toldChange) (milliseconds) VALUES (?)")
-    put.bind(1, try clock.milliseconds())
+    put.bind(1, try clock.uncorrectedMilliseconds())
     try put.run()
   }
 

@@ -36,13 +36,13 @@ extension Scenario: Sweepable {
   /// No scenario has so many operations; one that does not end is a fault of its own.
   private static var numberLimit: Int { 2000 }
 
-  /// Which operations are hit: the first and then one of so many, others for each fault, since they
-  /// meet different steps.
+  /// Which operations are hit: as many as a long rehearsal takes, or in a short one the first and then
+  /// one of 53, others for each fault, since they meet different steps.
   private static func numbers(for fault: Fault) -> some Sequence<Int> {
-    let step = Rehearsal.step(short: 53)
+    if Rehearsal.isLong { return (1...numberLimit).filter { Rehearsal.takes($0 - 1) } }
     let place = UInt64(Fault.allCases.firstIndex(of: fault)!)
-    let second = 2 + Int((Rehearsal.seed &+ 9 &* place) % UInt64(step))
-    return [1] + stride(from: second, through: numberLimit, by: step)
+    let second = 2 + Int((Rehearsal.seed &+ 9 &* place) % 53)
+    return [1] + stride(from: second, through: numberLimit, by: 53)
   }
 
   func sweep(_ faults: [Fault] = Fault.allCases) throws -> SweepTally {

@@ -140,7 +140,9 @@ package final class MemoryReplicaStore: ReplicaStore {
 
   package func forks(at remoteID: String?) throws -> [ReplicaFork] {
     state.withLock { state in
-      guard let remoteID else { return state.forksTold }
+      guard let remoteID else {
+        return state.forksTold.filter { $0.replica == state.authors.ids[0] }
+      }
       return state.replicaForks.filter { $0.remote == remoteID }
         .sorted { $0.replica < $1.replica }
     }

@@ -100,8 +100,7 @@ struct ToldCopiesTests {
   @Test func `who tells of forks that are none costs an author one new id a week`() async throws {
     let remote = MemoryRemote()
     var phone = try device(1, [remote])
-    let first = try phone.store.replicaID()
-    var ids = [first]
+    var ids = [try phone.store.replicaID()]
     for lie: UInt64 in 1...4 {
       try write(phone, "row \(lie)")
       let told = try phone.store.replicaID()
@@ -109,14 +108,24 @@ struct ToldCopiesTests {
         replica: ReplicaID(high: 0, low: 77 + lie), sequence: 1,
         time: HybridTime(milliseconds: 1_790_000_000_000), schemaVersion: 1)
       _ = try await remote.push([SyncOperation(envelope, body: ForkNotice([told: 1]).body)])
-      await #expect(throws: RemoteError.self) { try await phone.engines[0].syncOnce() }
-      try? await phone.engines[0].syncOnce()  // says it again where it has no new id
+      let engine = phone.engines[0]
+      if lie == 1 || lie == 4 {
+        await #expect(throws: RemoteError.self) { try await engine.syncOnce() }
+      } else {
+        // Nothing but a name in its status.
+        try await engine.syncOnce()
+        #expect(engine.status.current.phase == .upToDate)
+      }
+      #expect(try phone.store.counts().forks.contains { $0.replica == told })
+      try await engine.syncOnce()
       let id = try phone.store.replicaID()
       if ids.last != id { ids.append(id) }
+      #expect(ids.count == (lie < 4 ? 2 : 3))
       // An engine of a new life knows nothing of the last one's.
       let opened = try Device(Self.schema, id: 9, database: phone.database)
       phone = Device(opened.database, opened.replica, remotes: [remote])
-      #expect(ids.count == (lie < 4 ? 2 : 3))
+      // Nor is a week over because a remote's clock says so.
+      if lie == 1 { _ = try phone.store.correctClock(nowMilliseconds: 1_990_000_000_000) }
       guard lie == 3 else { continue }
       try phone.execute(
         """
@@ -125,11 +134,43 @@ struct ToldCopiesTests {
         """)
     }
     // What it wrote meanwhile reaches everybody all the same.
-    try? await phone.engines[0].syncOnce()  // says what it was told last
     let reader = try device(2, [remote])
+    _ = try reader.store.correctClock(nowMilliseconds: 1_990_000_000_000)
     try await reader.engines[0].syncOnce()
     #expect(try self.ids(reader) == (1...4).map { "row \($0)" })
     #expect(try phone.store.canonicalState() == reader.store.canonicalState())
+  }
+
+  /// A remote that trimmed its log can compare nothing but the newest.
+  @Test func `a copy gives nothing under its id where the newest alone can be compared`()
+    async throws
+  {
+    let phone = try device(1, [])
+    for name in ["a", "b", "c", "d"] {
+      try write(phone, name)
+      try phone.store.seal()
+    }
+    let id = try phone.store.replicaID()
+    let remote = ScriptedRemote("trimmed") {
+      $0.heads = VersionVector([id: 3])
+      $0.onPush = { state, operations in
+        for operation in operations where operation.envelope.replica == id {
+          let sequence = operation.envelope.sequence
+          if sequence < 3 {
+            throw RemoteError(.sequenceGap, "is trimmed", replica: id, sequence: sequence)
+          }
+          if sequence == 3 {
+            throw RemoteError(.sequenceConflict, "is another", replica: id, sequence: 3)
+          }
+          state.operations.append(operation)
+        }
+        return PushReceipt(now: state.now, position: state.position, accepted: operations.count)
+      }
+    }
+    let engine = Device(phone.database, phone.replica, remotes: [remote]).engines[0]
+    await #expect(throws: RemoteError.self) { try await engine.syncOnce() }
+    #expect(remote.pushes >= 2)
+    #expect(remote.operations.isEmpty)
   }
 
   /// As of two devices that adopt the same row in the same millisecond: seed 6002021 of the drawn
