@@ -409,6 +409,9 @@ function opened() {
   return photo && detail(photo, previews.get(photo.id));
 }
 
+/** What the sheet shows, or showed last. */
+let shown = null;
+
 function showSheet() {
   const parts = opened();
   if (!parts) {
@@ -419,6 +422,7 @@ function showSheet() {
   }
   if (state.open.error) parts.splice(1, 0, h("p", { class: "notice bad", "data-key": "error" },
     state.open.error));
+  shown = state.open;
   morph(sheet, [h("div", { class: "stack", "data-key": state.open.isbn ?? "photo" }, parts)]);
   if (!sheet.open) sheet.showModal();
 }
@@ -586,7 +590,8 @@ async function takeTable(file) {
 }
 
 sheet.addEventListener("close", () => {
-  state.open = null;
+  // The event comes a moment later, when another book may have been asked for.
+  if (state.open === shown) state.open = null;
   // Its opener may be gone by now, and with it the focus.
   if (document.activeElement === document.body) main.focus({ preventScroll: true });
 });
