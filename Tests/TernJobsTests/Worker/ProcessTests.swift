@@ -305,8 +305,9 @@ struct ProcessTests {
     }
   }
 
-  @Test func `who stands by over a lock file that is removed waits for the new one`() async throws {
-    try await inFolder { app in
+  @Test func `who stands by over a replaced lock file waits for the new one`() async throws {
+    let (slept, sleeping) = AsyncStream.makeStream(of: Void.self)
+    try await inFolder(clock: NapClock(ended: sleeping)) { app in
       let lock = app.path + "-jobs.lock"
       let first = Task { try await app.worker().run() }
       _ = try await app.database.write { try app.queue.enqueue(Errand(name: "a"), in: $0) }
@@ -318,10 +319,13 @@ struct ProcessTests {
       }
       try await withThrowingDiscardingTaskGroup { group in
         group.addTask { try await worker.run(standby: true) }
-        for _ in 0..<1000 { await Task.yield() }
-        try FileManager.default.removeItem(atPath: lock)
-        var held = try FileLock.attempt(lock)
+        // It has tried all that it tries of itself.
+        var naps = slept.makeAsyncIterator()
+        for _ in 1...4 { await naps.next() }
+        // In one step, between whose halves it could otherwise take the new one.
+        var held = try FileLock.attempt(lock + "-new")
         #expect(held != nil)
+        #expect(rename(lock + "-new", lock) == 0)
         first.cancel()
         try await first.value
         let next = try await app.database.write { try app.queue.enqueue(Errand(name: "b"), in: $0) }
