@@ -25,7 +25,7 @@ private let creation = """
 
 private let tables = ["place", "list", "shelf", "item", "use"]
 
-@Suite("Merge: rows without deleted parents over seeds")
+@Suite("Settlement: rows without deleted parents over seeds")
 struct VeilPropertyTests {
   @Test(arguments: Rehearsal.seeds(1...60, short: 10))
   func `what rows show follows from the state, in any order (INV-01, INV-14)`(_ seed: UInt64) throws

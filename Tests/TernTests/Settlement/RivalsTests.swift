@@ -7,7 +7,7 @@ import Testing
 @testable import Tern
 
 /// SQLite itself says which rows a REPLACE takes away: these are the rivals.
-@Suite("Merge: the rivals of a row")
+@Suite("Settlement: the rivals of a row")
 struct RivalsTests {
   @Test(arguments: Rehearsal.seeds(1...200, short: 40))
   func `rows that collide with one that is in no table are those that a REPLACE removes`(

@@ -3,7 +3,7 @@ import Tern
 import TestDevice
 import Testing
 
-@Suite("Merge: rows without their deleted parents")
+@Suite("Settlement: rows without their deleted parents")
 struct VeilTests {
   private func expectLines(_ lines: [String], _ devices: Device...) throws {
     for device in devices {

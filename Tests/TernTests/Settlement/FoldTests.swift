@@ -31,7 +31,7 @@ extension Device {
   }
 }
 
-@Suite("Merge: rows that mean the same")
+@Suite("Settlement: rows that mean the same")
 struct FoldTests {
   /// The first tag is created before the second.
   private func twoTags() throws -> (Device, Device) {

@@ -3,7 +3,7 @@ import Tern
 import TestDevice
 import Testing
 
-@Suite("Merge: rows without their deleted parents, where something else keeps them out")
+@Suite("Settlement: rows without their deleted parents, where something else keeps them out")
 struct RefusedVeilTests {
   private func devices(_ creation: String, _ tables: [String]) throws -> [Device] {
     let schema = SyncSchema(version: 1, tables: tables.map { SyncTable($0) })

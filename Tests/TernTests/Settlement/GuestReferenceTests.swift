@@ -22,7 +22,7 @@ extension Configuration {
   }
 }
 
-@Suite("Merge: references between rows")
+@Suite("Settlement: references between rows")
 struct GuestReferenceTests {
   @Test(arguments: [["child", "parent"], ["parent", "child"]])
   func `children that come before their parents wait for them`(_ order: [String]) throws {

@@ -63,7 +63,7 @@ private enum Reference: CaseIterable {
 }
 
 /// UNIQUE, foreign keys, references in circles and CHECK together.
-@Suite("Merge: UNIQUE, references and CHECK over seeds")
+@Suite("Settlement: UNIQUE, references and CHECK over seeds")
 struct UniquePropertyTests {
   @Test(arguments: Reference.allCases, Rehearsal.seeds(1...24, short: 4))
   fileprivate func `equal states give equal tables, as the rule says, in any order (INV-01)`(

@@ -12,7 +12,7 @@ private func devices(_ sql: String, _ tables: SyncTable...) throws -> (Device, D
   return try Device.pair(schema, sql)
 }
 
-@Suite("Merge: UNIQUE indexes beside the key")
+@Suite("Settlement: UNIQUE indexes beside the key")
 struct GuestUniqueTests {
   @Test func `of two rows with one value the first is shown, and the other when that one goes`()
     throws

@@ -17,7 +17,7 @@ private func rebuild(_ columns: String, _ index: String) -> String {
   """
 }
 
-@Suite("Merge: an app whose rows fold", .timeLimit(.minutes(1)))
+@Suite("Settlement: an app whose rows fold", .timeLimit(.minutes(1)))
 struct GuestFoldTests {
   @Test func `a rebuild that copies the pointers keeps them`() throws {
     var (a, b) = try Fold.devices()

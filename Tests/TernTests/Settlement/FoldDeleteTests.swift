@@ -3,7 +3,7 @@ import Tern
 import TestDevice
 import Testing
 
-@Suite("Merge: folded rows that go and come back")
+@Suite("Settlement: folded rows that go and come back")
 struct FoldDeleteTests {
   @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter])
   func `a delete and a change that meet leave equal tables`(_ deletes: DeleteRule) throws {

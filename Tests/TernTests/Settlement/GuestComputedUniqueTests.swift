@@ -16,7 +16,7 @@ private func creation(_ index: String) -> String {
   """
 }
 
-@Suite("Merge: UNIQUE over a part of the rows and over expressions")
+@Suite("Settlement: UNIQUE over a part of the rows and over expressions")
 struct GuestComputedUniqueTests {
   /// Under each, two living tags collide whose names differ in case.
   static let indexes = [

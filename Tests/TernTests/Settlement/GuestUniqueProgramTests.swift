@@ -10,7 +10,7 @@ private let people = """
 
 /// UNIQUE beside the key, and who is not under Tern's eyes: another program, and a migrator that
 /// erases.
-@Suite("Merge: UNIQUE and another program's writes")
+@Suite("Settlement: UNIQUE and another program's writes")
 struct GuestUniqueProgramTests {
   @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter], ["ON", "OFF"])
   func `a REPLACE by the sqlite3 program removes for everybody what it removes here`(

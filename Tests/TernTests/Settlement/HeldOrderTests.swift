@@ -5,7 +5,7 @@ import TestDevice
 import Testing
 
 /// A row whose parent is gone takes part in UNIQUE like any other, whenever it came.
-@Suite("Merge: UNIQUE among rows without their parent", .timeLimit(.minutes(1)))
+@Suite("Settlement: UNIQUE among rows without their parent", .timeLimit(.minutes(1)))
 struct HeldOrderTests {
   private static let references = [
     "shelf REFERENCES shelf", "shelf TEXT REFERENCES shelf",

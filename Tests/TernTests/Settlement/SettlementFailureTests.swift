@@ -72,7 +72,7 @@ private final class LockBehindChange: TransactionObserver {
 }
 
 /// A commit is not said to have failed because of what follows it.
-@Suite("Merge: settling that fails after a commit")
+@Suite("Settlement: settling that fails after a commit")
 struct SettlementFailureTests {
   /// Quarantines a row whose parent another device deleted.
   private func shared() throws -> Shared {

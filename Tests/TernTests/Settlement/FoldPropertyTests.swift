@@ -26,7 +26,7 @@ private let schema = SyncSchema(
 
 private let names = ["n", "N", "m", "M", "o"]
 
-@Suite("Merge: rows that mean the same over seeds")
+@Suite("Settlement: rows that mean the same over seeds")
 struct FoldPropertyTests {
   @Test(arguments: Rehearsal.seeds(1...60, short: 10))
   func `tables and pointers follow from the state, in any order (INV-01)`(_ seed: UInt64) throws {

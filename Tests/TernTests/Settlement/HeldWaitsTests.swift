@@ -19,7 +19,7 @@ private let schema = SyncSchema(
     SyncTable("tag"), SyncTable("note"),
   ])
 
-@Suite("Merge: what quarantined rows wait for")
+@Suite("Settlement: what quarantined rows wait for")
 struct HeldWaitsTests {
   private func pair() throws -> (Device, Device) { try Device.pair(schema, creation) }
 
