@@ -1,6 +1,7 @@
 import ExamplePages
 import ExampleService
 import Foundation
+import GRDB
 
 extension PageAnswer {
   /// What `body` gives, or what a page shows of its error.
@@ -17,7 +18,8 @@ extension PageAnswer {
     } catch {
       // Each says what happened, and what to do.
       let isDisk = Ending.of(error) == .disk
-      return .failure(isDisk ? "disk" : "failed", "\(error)", passes: isDisk)
+      let words = isDisk && error is DatabaseError ? "the disk is full or fails" : "\(error)"
+      return .failure(isDisk ? "disk" : "failed", words, passes: isDisk)
     }
   }
 }

@@ -14,6 +14,12 @@ struct PageGuard: Sendable {
   struct Refusal: Error, Hashable {
     let status: HTTPResponse.Status
     let message: String
+
+    var answer: PageAnswer {
+      // A disk has room again some day.
+      let isDisk = status.code == 507
+      return PageAnswer(status, isDisk ? "disk" : "refused", message, passes: isDisk)
+    }
   }
 
   private var hosts: Set<String> {

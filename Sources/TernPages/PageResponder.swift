@@ -21,7 +21,7 @@ struct PageResponder: HTTPResponder {
     do {
       response = try await answer(request)
     } catch let refusal as PageGuard.Refusal {
-      response = PageAnswer(refusal.status, "refused", refusal.message).response
+      response = refusal.answer.response
     }
     response.headers.append(contentsOf: PageFiles.headers)
     return response

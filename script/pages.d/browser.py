@@ -113,6 +113,37 @@ class Process:
         check(self.child.wait(timeout=20) == 0, f"{self.child.args[0]} failed: {self.lines}")
 
 
+class SmallDisk:
+    """A disk in place of a folder, with little room. What enters sees it, and nobody else."""
+
+    def __init__(self, folder, megabytes):
+        folder.mkdir()
+        self.folder = folder
+        mount = 'mount -t tmpfs -o "size=$1m" tmpfs "$2" && echo there && exec cat'
+        self.keeper = Process("unshare", "-rm", "sh", "-c", mount, "sh", str(megabytes), folder)
+        self.keeper.line()
+        self.enter = ["nsenter", "--preserve-credentials", "-U", "-m", "-t", str(self.keeper.child.pid)]
+
+    @staticmethod
+    def is_allowed():
+        """Whether the system lets somebody mount one."""
+        mount = ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+        return subprocess.run(mount, capture_output=True, timeout=30).returncode == 0
+
+    def _run(self, script):
+        subprocess.run([*self.enter, "sh", "-c", script, "sh", self.folder], check=True, timeout=30)
+
+    def fill(self):
+        """To the last byte."""
+        self._run('cat /dev/zero > "$1/fill" 2>/dev/null || true')
+
+    def empty(self):
+        self._run('rm "$1/fill"')
+
+    def end(self):
+        self.keeper.end(signal.SIGKILL)
+
+
 class Browser:
     """Chromium, and a folder for pictures."""
 

@@ -11,9 +11,9 @@ import time
 import scan_camera as camera
 import scan_library as library
 import strangers
-from browser import Failed, LOOKS, MORE_LOOKS, check
-from scan_rig import (Chromium, PATIENCE, Rig, SHELVES, blank, choose, eventually, gone, opened, photo, png,
-                      problems, view)
+from browser import Failed, LOOKS, MORE_LOOKS, SmallDisk, check
+from scan_rig import (Chromium, PATIENCE, Rig, SHELVES, blank, choose, eventually, free_port, gone, lying, opened, photo,
+                      png, problems, view)
 
 
 def looks(browser, rig, server):
@@ -109,6 +109,23 @@ def drop(page, name, content):
     }""", [name, base64.b64encode(content).decode()])
 
 
+def turns_photos(browser, rig, server):
+    """A photo that was taken with the phone on its side stands upright, as the page and as the program have it."""
+    def shape(pictures):
+        return pictures.first.evaluate("(item) => item.decode().then(() => [item.naturalWidth, item.naturalHeight])")
+    with browser.page(server.address, "phone-dark") as page:
+        opened(page)
+        rig.service.end(signal.SIGKILL)
+        choose(page, lying(rig.folder / "lying.jpg"))
+        waiting = photo(page, "lying.jpg", "waiting")
+        check(shape(waiting.locator("img")) == [40, 120], f"its small picture is {shape(waiting.locator('img'))}")
+        waiting.click()
+        check(shape(page.locator("img.large")) == [40, 120], f"the program's is {shape(page.locator('img.large'))}")
+        page.get_by_role("button", name="Close").click()
+        rig.begin_service()
+        photo(page, "lying.jpg", "done")
+
+
 def refuses(browser, rig, server):
     """What is no photo is refused with the reason, and nothing of it is kept."""
     scans = rig.query("SELECT count(*) FROM scan")
@@ -187,6 +204,41 @@ def waits_for_the_service(browser, rig, server):
         photo(page, "later.png", "done")
         check(page.get_by_role("timer").count() == 0, "the countdown stays")
         check(int(page.get_by_text("Left today").locator("strong").inner_text()) < 200, "no quota is shown")
+
+
+def fills_the_disk(browser, rig, server):
+    """Without room a photo stays with the browser, which says why; with room it is saved, once."""
+    if not SmallDisk.is_allowed():
+        return print("  left out: the system lets nobody mount a disk of its own")
+    disk = SmallDisk(rig.folder / "disk", 8)
+    data = ("--data", disk.folder / "scan.sqlite")
+    # What is on its way stands on the same disk, or on one that has room.
+    for name, way, words in (("first.png", disk.folder, "No space left on device"),
+                             ("second.png", rig.way, "there is no room for the file")):
+        small = rig.serve(*data, port=free_port(), before=(*disk.enter, "env", f"TMPDIR={way}"))
+        with browser.page(small.address, "phone-light") as page:
+            opened(page)
+            disk.fill()
+            choose(page, (name, blank(90)))
+            page.locator(".notice").get_by_text("There is no room on the disk").wait_for()
+            photo(page, name, "to be saved").click()
+            page.get_by_text(words).wait_for()
+            page.get_by_role("button", name="Close").click()
+            browser.state(page, "disk-full", "phone-light")
+            page.reload()
+            photo(page, name, "to be saved")
+            page.locator(".notice").get_by_text("There is no room on the disk").wait_for()
+            disk.empty()
+            photo(page, name, "done")
+            eventually(lambda: page.locator(".notice").count() == 0, "the notice stays")
+        small.end()
+        check(small.child.returncode == 0, f"with a disk that was full the page ended with {small.child.returncode}")
+    status = rig.start(*disk.enter, rig.scan, "status", *data)
+    status.child.wait(timeout=PATIENCE)
+    status.reader.join(timeout=5)
+    check(status.lines[:2] == ["done\tfirst.png\t0 books", "done\tsecond.png\t0 books"] and len(status.lines) == 3,
+          f"not each was saved once: {status.lines}")
+    disk.end()
 
 
 def locked():
@@ -328,7 +380,7 @@ def main(scan, recognizer, tern, pictures):
             with Chromium(pictures, "--host-resolver-rules=MAP stranger.test 127.0.0.1",
                          "--use-fake-device-for-media-stream") as browser:
                 server = rig.serve()
-                for flow in (keeps_photos, refuses, fails_and_is_retried, waits_for_the_service,
+                for flow in (keeps_photos, turns_photos, refuses, fails_and_is_retried, fills_the_disk, waits_for_the_service,
                              outlives_the_program, library.shows_the_library, library.puts_books_right,
                              library.shows_covers, library.shows_both_versions,
                              library.has_menus, camera.takes_photos, camera.zooms, camera.focuses, camera.pauses, is_installed,

@@ -7,6 +7,7 @@ import signal
 import socket
 import sqlite3
 import struct
+import subprocess
 import urllib.request
 import zlib
 
@@ -37,6 +38,16 @@ def png(width, height, rows=b""):
     header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
     end = chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"") if rows else b""
     return b"\x89PNG\r\n\x1a\n" + header + end
+
+
+def lying(path):
+    """A JPEG of 120 × 40 pixels, of which its EXIF data say that it is to be turned upright."""
+    subprocess.run(["gm", "convert", "-size", "120x40", "xc:gray", f"jpeg:{path}"], check=True, timeout=30)
+    turn = struct.pack("<HHIHH", 0x0112, 3, 1, 6, 0)
+    exif = b"Exif\0\0" + struct.pack("<2sHIH", b"II", 42, 8, 1) + turn + struct.pack("<I", 0)
+    plain = path.read_bytes()
+    path.write_bytes(plain[:2] + struct.pack(">HH", 0xFFE1, len(exif) + 2) + exif + plain[2:])
+    return path
 
 
 def blank(shade):
@@ -72,12 +83,12 @@ class Rig:
         self.started.append(process)
         return process
 
-    def begin_page(self, *options):
-        return self.start(self.scan, "serve", "--no-open", "--port", str(self.page_port),
+    def begin_page(self, *options, port=None, before=()):
+        return self.start(*before, self.scan, "serve", "--no-open", "--port", str(port or self.page_port),
                           "--service", f"http://127.0.0.1:{self.port}", *options)
 
-    def serve(self, *options):
-        page = self.begin_page(*options)
+    def serve(self, *options, **place):
+        page = self.begin_page(*options, **place)
         said = page.line()
         while not said.startswith("the page is at http://127.0.0.1:"):
             said = page.line()

@@ -18,7 +18,7 @@ import uuid
 import wave
 
 import strangers
-from browser import Browser, DESKTOP, Failed, LOOKS, MORE_LOOKS, Process, STILL_NOW, check, eventually
+from browser import Browser, DESKTOP, Failed, LOOKS, MORE_LOOKS, Process, SmallDisk, STILL_NOW, check, eventually
 from gemini import Gemini
 
 TEXT = "The house is big."
@@ -49,9 +49,9 @@ class Rig:
     def file(self, name):
         return self.folder / f"{name}.sqlite"
 
-    def command(self, name, *words):
-        result = subprocess.run([self.translate, *words, "--data", self.file(name)], capture_output=True, text=True,
-                                timeout=60)
+    def command(self, name, *words, before=()):
+        result = subprocess.run([*before, self.translate, *words, "--data", self.file(name)], capture_output=True,
+                                text=True, timeout=60)
         return result.stdout + result.stderr
 
     def sync(self, name):
@@ -65,12 +65,13 @@ class Rig:
         address = next(word for word in server.line().split() if word.startswith("http"))
         return ["--sync", address, "--token-file", str(tokens)]
 
-    def serve(self, name="a", port="0", service=None, options=(), welcomed=True):
+    def serve(self, name="a", port="0", service=None, options=(), welcomed=True, before=()):
         if welcomed and not self.file(name).exists():
-            self.command(name, "settings", "welcomed", "on")
+            self.command(name, "settings", "welcomed", "on", before=before)
         if service:
-            self.command(name, "settings", "service", service, "--model", "apertium")
-        process = Process(self.translate, "serve", "--no-open", "--port", port, "--data", str(self.file(name)), *options)
+            self.command(name, "settings", "service", service, "--model", "apertium", before=before)
+        process = Process(*before, self.translate, "serve", "--no-open", "--port", port, "--data", str(self.file(name)),
+                          *options)
         self.served.append(process)
         line = process.line()
         while not line.startswith("the page is at "):
@@ -341,6 +342,66 @@ def restarts(browser, rig):
         answer(page, "<What I type meanwhile.>").wait_for()
         check(rig.query("restarts", "SELECT count(*) FROM phrase") == [(2,)], "something was asked twice")
         check_console(page, "ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING")
+
+
+def stands_by(browser, rig):
+    """Two programs serve one file: each page shows both's questions, one program asks, and the other goes on for it."""
+    one = rig.serve("both", service=rig.gemini.address)
+    other = rig.serve("both")
+    go = threading.Event()
+    rig.gemini.answers["Once."] = (["Una ", "vez."], {}, go)
+    with browser.page(one.address) as page, browser.page(other.address) as second:
+        for each in (page, second):
+            ready(each)
+        ask(page, "Hello.", "<Hello.>")
+        place = page.url.split("#")[1]
+        second.evaluate("place => { location.hash = place; }", place)
+        answer(second, "<Hello.>").wait_for()
+        ask(second, "Good day.", "<Good day.>")
+        answer(page, "<Good day.>").wait_for()
+        # The one that asks dies in the middle of an answer.
+        ask(second, "Once.", "Una")
+        one.end(signal.SIGKILL)
+        page.locator(".notice").get_by_text("does not answer").wait_for()
+        go.set()
+        answer(second, "Una vez.").wait_for()
+        check(second.locator(".entry").count() == 3, "something was asked twice")
+        check(rig.query("both", "SELECT count(*) FROM phrase") == [(3,)], "something was saved twice")
+
+
+def fills_the_disk(browser, rig):
+    """Without room nothing that was typed is lost, the page says why, and what was answered stays."""
+    if not SmallDisk.is_allowed():
+        return print("  left out: the system lets nobody mount a disk of its own")
+    disk = SmallDisk(rig.folder / "disk", 3)
+    name = "disk/full"
+    server = rig.serve(name, service=rig.gemini.address, before=disk.enter)
+    go = threading.Event()
+    rig.gemini.answers["Once."] = (["Una ", "vez."], {}, go)
+    with browser.page(server.address) as page:
+        ready(page)
+        ask(page, "Before.", "<Before.>")
+        card = ask(page, "Once.", "Una")
+        disk.fill()
+        page.get_by_label("Text to translate").fill("Without room.")
+        page.locator("#send").click()
+        page.get_by_text("There is no room on the disk").first.wait_for()
+        browser.state(page, "disk-full", "desktop-light")
+        check(page.get_by_label("Text to translate").input_value() == "Without room.", "the text is lost")
+        # The answer comes while there is no room for it. Whether that ends the program or not, it is started again.
+        go.set()
+        server.end()
+        page.locator(".notice").get_by_text("does not answer").wait_for()
+        disk.empty()
+        again = rig.serve(name, server.port, before=disk.enter)
+        card.get_by_text("Una vez.").wait_for()
+        answer(page, "<Before.>").wait_for()
+        check(page.get_by_label("Text to translate").input_value() == "Without room.", "the text is lost afterwards")
+        page.locator("#send").click()
+        answer(page, "<Without room.>").wait_for()
+        check(page.locator(".entry").count() == 3, "something was asked twice")
+    again.end()
+    disk.end()
 
 
 def guards(browser, rig):
@@ -1257,8 +1318,8 @@ def picture(browser, rig):
 
 
 # Two halves, which run side by side.
-FLOWS = ((asks, talks, waits, restarts, guards, keys, sheet, remembers, chooses, reads_aloud, swipes, pulls, scrubs,
-          picture),
+FLOWS = ((asks, talks, waits, restarts, stands_by, fills_the_disk, guards, keys, sheet, remembers, chooses, reads_aloud,
+          swipes, pulls, scrubs, picture),
          (speaks, welcomes, installs, hands_over, listens, hears_nothing, looks, expects, measures))
 
 

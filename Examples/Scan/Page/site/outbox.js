@@ -74,10 +74,15 @@ export class Outbox {
         this.accepted(item, scan);
         await this.drop(item);
       } catch (error) {
-        // What may pass is tried again with the next news.
-        if (error.status === 0 || error.status === 401 || error.passes) break;
-        item.refusal = error.message;
+        const isGone = error.status === 0 || error.status === 401;
+        item.delay = !isGone && error.passes ? error.message : null;
+        item.refusal = isGone || error.passes ? null : error.message;
         this.changed();
+        if (item.refusal) continue;
+        // Once the program answers, there is news. Of a disk that has room again nobody tells.
+        clearTimeout(this.again);
+        if (item.delay) this.again = setTimeout(() => this.send(), 2000);
+        break;
       }
     }
     this.isSending = false;

@@ -68,7 +68,9 @@ export function itemDetail(item) {
   return [
     h("h2", { id: "sheet-title", class: "value", tabindex: "-1", autofocus: true }, item.name),
     h("p", { class: "value" }, item.refusal
-      ?? (item.isUnkept
+      ?? (item.delay
+        ? `It can't be saved yet: ${item.delay}. The photo is kept here, and saved as soon as it can.`
+        : item.isUnkept
         ? "The program does not answer, and this browser keeps nothing. Leave the page open: the "
           + "photo is sent as soon as the program answers."
         : "The program does not answer. The photo is kept here, and sent as soon as it does.")),

@@ -272,15 +272,18 @@ const advice = {
   gone: "Photos that you take now are kept here, and saved as soon as it answers. "
     + "Start it with: scan serve",
   refused: "Start it with scan serve, and open the address that it prints.",
+  disk: "Photos that you take now are kept here, and saved once there is room.",
 };
 
 function notices() {
   const { failure, file } = state;
-  if (!failure && !file?.isOffline) return [];
+  const isFull = outbox.items.some((item) => item.delay);
+  if (!failure && !isFull && !file?.isOffline) return [];
   const text = failure ? failure.message
-    : "The scan service can't be reached. Photos wait, and are sent by themselves once it can.";
+    : isFull ? "There is no room on the disk, or it fails."
+      : "The scan service can't be reached. Photos wait, and are sent by themselves once it can.";
   return [h("div", { class: "notice", "data-key": "notice" }, h("p", {}, h("strong", {}, text)),
-    failure && h("p", {}, advice[failure.code] ?? ""))];
+    (failure || isFull) && h("p", {}, advice[failure ? failure.code : "disk"] ?? ""))];
 }
 
 function controls() {
