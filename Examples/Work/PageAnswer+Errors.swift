@@ -2,6 +2,7 @@ import ExamplePages
 import ExampleService
 import Foundation
 import GRDB
+import TernJobs
 
 extension PageAnswer {
   /// What `body` gives, or what a page shows of its error.
@@ -17,9 +18,13 @@ extension PageAnswer {
         "misread", "The page and the program do not understand each other; load the page again.")
     } catch {
       // Each says what happened, and what to do.
-      let isDisk = Ending.of(error) == .disk
-      let words = isDisk && error is DatabaseError ? "the disk is full or fails" : "\(error)"
-      return .failure(isDisk ? "disk" : "failed", words, passes: isDisk)
+      guard Ending.of(error) == .disk else { return .failure("failed", "\(error)") }
+      hint("\(error)")
+      let isFull =
+        (error as? DatabaseError)?.resultCode == .SQLITE_FULL
+        || (error as? JobQueueError)?.code == .diskFull
+      return .failure(
+        "disk", isFull ? "the disk is full; free some room" : "the disk fails", passes: true)
     }
   }
 }

@@ -14,12 +14,10 @@ struct PageGuard: Sendable {
   struct Refusal: Error, Hashable {
     let status: HTTPResponse.Status
     let message: String
-
-    var answer: PageAnswer {
-      // A disk has room again some day.
-      let isDisk = status.code == 507
-      return PageAnswer(status, isDisk ? "disk" : "refused", message, passes: isDisk)
-    }
+    /// Tells the page which it is.
+    var code = "refused"
+    /// Whether to ask again may help.
+    var passes = false
   }
 
   private var hosts: Set<String> {

@@ -21,7 +21,8 @@ struct PageResponder: HTTPResponder {
     do {
       response = try await answer(request)
     } catch let refusal as PageGuard.Refusal {
-      response = refusal.answer.response
+      response =
+        PageAnswer(refusal.status, refusal.code, refusal.message, passes: refusal.passes).response
     }
     response.headers.append(contentsOf: PageFiles.headers)
     return response
@@ -29,7 +30,7 @@ struct PageResponder: HTTPResponder {
 
   private func answer(_ request: Request) async throws -> Response {
     guard let guarding = guarding() else {
-      return PageAnswer(.serviceUnavailable, "starting", "the page starts").response
+      return PageAnswer(.serviceUnavailable, "starting", "the page starts", passes: true).response
     }
     try guarding.checkPlace(request.head)
     guard request.method == .get || request.method == .post else {

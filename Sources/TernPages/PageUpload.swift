@@ -64,9 +64,13 @@ struct PageUpload: Sendable {
   }
 
   private static func refusal(_ number: CInt) -> PageGuard.Refusal {
-    PageGuard.Refusal(
-      status: .init(code: 507, reasonPhrase: "Insufficient Storage"),
-      message: "the file can't be stored: \(String(cString: strerror(number)))")
+    let message = "the file can't be stored: \(String(cString: strerror(number)))"
+    // There may be room again.
+    if [ENOSPC, EDQUOT, EIO].contains(number) {
+      let status = HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+      return PageGuard.Refusal(status: status, message: message, code: "disk", passes: true)
+    }
+    return PageGuard.Refusal(status: .internalServerError, message: message, code: "failed")
   }
 }
 #endif

@@ -119,9 +119,10 @@ class SmallDisk:
     def __init__(self, folder, megabytes):
         folder.mkdir()
         self.folder = folder
+        self.megabytes = megabytes
         mount = 'mount -t tmpfs -o "size=$1m" tmpfs "$2" && echo there && exec cat'
         self.keeper = Process("unshare", "-rm", "sh", "-c", mount, "sh", str(megabytes), folder)
-        self.keeper.line()
+        check(self.keeper.line() == "there", f"no disk was mounted: {self.keeper.lines}")
         self.enter = ["nsenter", "--preserve-credentials", "-U", "-m", "-t", str(self.keeper.child.pid)]
 
     @staticmethod
@@ -134,8 +135,8 @@ class SmallDisk:
         subprocess.run([*self.enter, "sh", "-c", script, "sh", self.folder], check=True, timeout=30)
 
     def fill(self):
-        """To the last byte."""
-        self._run('cat /dev/zero > "$1/fill" 2>/dev/null || true')
+        """To the last byte, and nothing else than this disk."""
+        self._run(f'head -c {self.megabytes << 20} /dev/zero > "$1/fill" 2>/dev/null || true')
 
     def empty(self):
         self._run('rm "$1/fill"')
@@ -153,7 +154,11 @@ class Browser:
         self.pictures.mkdir(parents=True, exist_ok=True)
         self.arguments = ["--no-sandbox", "--disable-gpu", *arguments]
         self.beside = beside
-        self.found, self.states = [], 0
+        self.found, self.states, self.left_out = [], 0, []
+
+    def leave_out(self, flow, reason):
+        """Said again at the end, so that nobody takes it for shown."""
+        self.left_out.append(f"{flow} was left out: {reason}")
 
     def __enter__(self):
         self.playwright = self.beside.playwright if self.beside else sync_playwright().start()
@@ -166,6 +171,7 @@ class Browser:
             self.playwright.stop()
             return
         self.beside.found += self.found
+        self.beside.left_out += self.left_out
         self.beside.states += self.states
 
     @contextlib.contextmanager

@@ -119,7 +119,9 @@ def turns_photos(browser, rig, server):
         choose(page, lying(rig.folder / "lying.jpg"))
         waiting = photo(page, "lying.jpg", "waiting")
         check(shape(waiting.locator("img")) == [40, 120], f"its small picture is {shape(waiting.locator('img'))}")
-        waiting.click()
+        # Now the program's own picture is the only one.
+        page.reload()
+        photo(page, "lying.jpg", "waiting").click()
         check(shape(page.locator("img.large")) == [40, 120], f"the program's is {shape(page.locator('img.large'))}")
         page.get_by_role("button", name="Close").click()
         rig.begin_service()
@@ -207,38 +209,76 @@ def waits_for_the_service(browser, rig, server):
 
 
 def fills_the_disk(browser, rig, server):
-    """Without room a photo stays with the browser, which says why; with room it is saved, once."""
+    """Without room photos stay with the browser, and the page says why; with room each is saved, once."""
     if not SmallDisk.is_allowed():
-        return print("  left out: the system lets nobody mount a disk of its own")
-    disk = SmallDisk(rig.folder / "disk", 8)
-    data = ("--data", disk.folder / "scan.sqlite")
+        return browser.leave_out("fills_the_disk", "the system lets nobody mount a disk of its own")
     # What is on its way stands on the same disk, or on one that has room.
-    for name, way, words in (("first.png", disk.folder, "No space left on device"),
-                             ("second.png", rig.way, "there is no room for the file")):
-        small = rig.serve(*data, port=free_port(), before=(*disk.enter, "env", f"TMPDIR={way}"))
+    for name, isBeside, words in (("beside", True, "No space left on device"), ("away", False, "the disk is full")):
+        disk = SmallDisk(rig.folder / name, 8)
+        place = {"port": free_port(), "before": (*disk.enter, "env", f"TMPDIR={disk.folder if isBeside else rig.way}")}
+        data = ("--data", disk.folder / "scan.sqlite")
+        small = rig.serve(*data, **place)
         with browser.page(small.address, "phone-light") as page:
             opened(page)
+            if not isBeside:
+                page.evaluate("() => { IDBObjectStore.prototype.put = () => { throw new Error('no room'); }; }")
             disk.fill()
-            choose(page, (name, blank(90)))
-            page.locator(".notice").get_by_text("There is no room on the disk").wait_for()
-            photo(page, name, "to be saved").click()
-            page.get_by_text(words).wait_for()
+            choose(page, ("one.png", blank(90)), ("letter.png", b"Dear diary"), ("two.png", blank(120)))
+            notice = page.locator(".notice").get_by_text("The program can't save photos")
+            notice.wait_for()
+            eventually(lambda: "can't save photos" in page.locator("#said").inner_text(), "nobody hears of it")
+            photo(page, "two.png", "to be saved").click()
+            page.locator("#sheet").get_by_text(words).wait_for()
+            where = "The photo is kept here" if isBeside else "leave the page open"
+            page.locator("#sheet").get_by_text(where).wait_for()
+            browser.state(page, f"disk-full-{name}", "phone-light")
             page.get_by_role("button", name="Close").click()
-            browser.state(page, "disk-full", "phone-light")
-            page.reload()
-            photo(page, name, "to be saved")
-            page.locator(".notice").get_by_text("There is no room on the disk").wait_for()
+            if isBeside:
+                page.reload()
+                photo(page, "two.png", "to be saved")
+                notice.wait_for()
             disk.empty()
-            photo(page, name, "done")
-            eventually(lambda: page.locator(".notice").count() == 0, "the notice stays")
+            for saved in ("one.png", "two.png"):
+                photo(page, saved, "done")
+            photo(page, "letter.png", "refused")
+            notice.wait_for(state="detached")
+            # The disk is filled while a photo is scanned: that ends the program, and costs nothing.
+            rig.misbehave("delay=700")
+            choose(page, ("three.png", blank(150)))
+            photo(page, "three.png", "analysing")
+            disk.fill()
+            status = small.child.wait(timeout=PATIENCE)
+            check(status == 74, f"the full disk ended the program with {status}: {small.lines}")
+            page.get_by_text("Start the program with: scan serve").wait_for()
+            rig.misbehave("")
+            disk.empty()
+            small = rig.serve(*data, **place)
+            photo(page, "three.png", "done")
         small.end()
-        check(small.child.returncode == 0, f"with a disk that was full the page ended with {small.child.returncode}")
-    status = rig.start(*disk.enter, rig.scan, "status", *data)
-    status.child.wait(timeout=PATIENCE)
-    status.reader.join(timeout=5)
-    check(status.lines[:2] == ["done\tfirst.png\t0 books", "done\tsecond.png\t0 books"] and len(status.lines) == 3,
-          f"not each was saved once: {status.lines}")
-    disk.end()
+        status = rig.start(*disk.enter, rig.scan, "status", *data)
+        status.child.wait(timeout=PATIENCE)
+        status.reader.join(timeout=5)
+        wanted = [f"done\t{number}.png\t0 books" for number in ("one", "two", "three")]
+        check(sorted(status.lines[:-1]) == sorted(wanted), f"not each was saved once: {status.lines}")
+        disk.end()
+
+
+def forgets_what_is_sent(browser, rig, server):
+    """One that is forgotten while it is sent is not saved, and those beside it are."""
+    with browser.page(server.address) as page:
+        opened(page)
+        held = []
+        page.route("**/api/photos*", lambda route: held.append(route) if "first" in route.request.url else route.continue_())
+        choose(page, ("first.png", blank(91)), ("last.png", blank(92)))
+        eventually(lambda: page.wait_for_timeout(20) or held, "nothing is sent")
+        photo(page, "first.png", "to be saved").click()
+        page.get_by_role("button", name="Forget the photo").click()
+        gone(page, "first.png")
+        photo(page, "last.png", "to be saved")
+        held[0].continue_()
+        photo(page, "last.png", "done")
+        eventually(lambda: rig.query("SELECT count(*) FROM scan WHERE name = 'first.png'") == [(0,)], "it is saved")
+        check(rig.query("SELECT count(*) FROM scan WHERE name = 'last.png'") == [(1,)], "the other is not")
 
 
 def locked():
@@ -268,7 +308,7 @@ def outlives_the_program(browser, rig, server):
         page.get_by_text("OFFLINE").wait_for()
         choose(page, ("meanwhile.png", blank(120)))
         photo(page, "meanwhile.png").click()
-        page.get_by_text("The photo is kept here, and sent as soon as it does").wait_for()
+        page.get_by_text("The photo is kept here, and saved as soon as it can be").wait_for()
         page.get_by_role("button", name="Close").click()
         browser.state(page, "program-gone", "desktop-light")
         # Beside a `run` there is no page.
@@ -380,7 +420,8 @@ def main(scan, recognizer, tern, pictures):
             with Chromium(pictures, "--host-resolver-rules=MAP stranger.test 127.0.0.1",
                          "--use-fake-device-for-media-stream") as browser:
                 server = rig.serve()
-                for flow in (keeps_photos, turns_photos, refuses, fails_and_is_retried, fills_the_disk, waits_for_the_service,
+                for flow in (keeps_photos, turns_photos, refuses, fails_and_is_retried, fills_the_disk,
+                             forgets_what_is_sent, waits_for_the_service,
                              outlives_the_program, library.shows_the_library, library.puts_books_right,
                              library.shows_covers, library.shows_both_versions,
                              library.has_menus, camera.takes_photos, camera.zooms, camera.focuses, camera.pauses, is_installed,
@@ -398,8 +439,8 @@ def main(scan, recognizer, tern, pictures):
     for problem in browser.found:
         print(problem)
     check(not browser.found, f"{len(browser.found)} problems in {browser.states} states")
-    print(f"script/pages: {browser.states} states of scan serve are as they should be, "
-          f"{time.monotonic() - began:.0f} s")
+    print("; ".join([f"script/pages: {browser.states} states of scan serve are as they should be, "
+                     f"{time.monotonic() - began:.0f} s", *browser.left_out]))
 
 
 if __name__ == "__main__":

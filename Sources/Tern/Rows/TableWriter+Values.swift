@@ -2,6 +2,12 @@ import TernCore
 import TernDatabase
 
 extension TableWriter {
+  func state(of key: [UInt8]) throws -> RowState? {
+    let read = try transaction.statement(sql.readState)
+    _ = try bind(key, to: read)
+    return try read.state()
+  }
+
   /// Whether the row in the table holds what writing `value` there would leave, or would but for
   /// its veil.
   func shows(_ value: SQLiteValue, in column: String, of key: some ContiguousBytesLike) throws

@@ -84,12 +84,6 @@ struct WalkQueue {
 }
 
 extension TableWriter {
-  func state(of key: [UInt8]) throws -> RowState? {
-    let read = try transaction.statement(sql.readState)
-    _ = try bind(key, to: read)
-    return try read.state()
-  }
-
   /// - Parameter veil: of a row that is not in its table.
   func creation(of key: [UInt8], veil: Veil? = nil) throws -> Creation {
     let veil = try veil ?? self.veil(of: key)

@@ -9,6 +9,20 @@ extension TableSQL {
       + "WHERE \(foreignKey.lacksParent)"
   }
 
+  /// Yields the keys of the rows that refer to the parent with the bound key; `nil` where they do
+  /// not refer to its primary key, or hold other values than that, which SQLite converts.
+  func children(_ foreignKey: TableShape.ForeignKey, of parent: TableShape) -> String? {
+    var matches: [String] = []
+    for (place, parentColumn) in foreignKey.parentColumns.enumerated() {
+      let index = parent.keyColumns.firstIndex { $0.folded == parentColumn.folded }
+      guard let index, foreignKey.affinities[place] == parent.keyAffinities[index] else {
+        return nil
+      }
+      matches.append("\(foreignKey.columns[place].quoted) = ?\(index + 1)")
+    }
+    return "SELECT \(shape.keyColumns.map(\.quoted).joined(separator: ", ")) "
+      + "FROM \(shape.qualifiedName) WHERE \(matches.joined(separator: " AND "))"
+  }
 }
 
 extension [TableSQL] {

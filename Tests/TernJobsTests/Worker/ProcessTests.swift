@@ -306,15 +306,20 @@ struct ProcessTests {
   }
 
   @Test func `who stands by over a replaced lock file waits for the new one`() async throws {
-    let (slept, sleeping) = AsyncStream.makeStream(of: Void.self)
-    try await inFolder(clock: NapClock(ended: sleeping)) { app in
+    try await inFolder { app in
       let lock = app.path + "-jobs.lock"
       let first = Task { try await app.worker().run() }
       _ = try await app.database.write { try app.queue.enqueue(Errand(name: "a"), in: $0) }
       #expect(try await app.waitForDone() != nil)
       let isFree = Mutex(false)
       let wasFree = Mutex<Bool?>(nil)
-      let worker = JobWorker(app.queue) {
+      // With a clock of its own, which tells of its naps alone.
+      let (slept, sleeping) = AsyncStream.makeStream(of: Void.self)
+      let environment = JobEnvironment(
+        clock: NapClock(ended: sleeping), pollInterval: .seconds(3600),
+        clockInterval: .seconds(3600))
+      let other = try await JobQueue.open(app.database, environment: environment)
+      let worker = JobWorker(other) {
         $0.handle(Errand.self) { _, _ in wasFree.withLock { $0 = isFree.withLock { $0 } } }
       }
       try await withThrowingDiscardingTaskGroup { group in

@@ -10,8 +10,17 @@ export class Outbox {
     [this.program, this.changed, this.accepted] = [program, changed, accepted];
     this.items = [];
     this.store = new Store();
+    /** Why the program can save nothing now, as it says. */
+    this.delay = null;
     this.isSending = false;
+    this.isWanted = false;
+    /** In milliseconds, until what could not be sent is tried again. */
+    this.pause = 0;
+    this.again = 0;
   }
+
+  /** Whether the open page alone has photos, since the browser can't keep them. */
+  get hasUnkept() { return this.items.some((item) => item.isUnkept && !item.refusal); }
 
   /** Takes up what was kept when the page was closed. */
   async begin() {
@@ -38,14 +47,19 @@ export class Outbox {
     }
     this.changed();
     if (item.refusal) return;
+    await this.#keep(item);
+    item.isReady = true;
+    this.send();
+  }
+
+  async #keep(item) {
     try {
       await this.store.put(item);
+      item.isUnkept = false;
     } catch {
       // Then the open page alone has it, until it is sent.
       item.isUnkept = true;
     }
-    item.isReady = true;
-    this.send();
   }
 
   #show(item) {
@@ -54,7 +68,9 @@ export class Outbox {
 
   /** Forgets one. Its picture may still be shown as that of the photo which it became. */
   async drop(item) {
-    this.items.splice(this.items.indexOf(item), 1);
+    const place = this.items.indexOf(item);
+    if (place >= 0) this.items.splice(place, 1);
+    if (!this.#next()) this.delay = null;
     this.changed();
     try {
       await this.store.remove(item.key);
@@ -63,29 +79,49 @@ export class Outbox {
     }
   }
 
-  /** Sends what waits, until all is sent or the program is gone. */
+  /** Sends what waits, until all is sent or nothing can be. */
   async send() {
+    this.isWanted = true;
     if (this.isSending) return;
     this.isSending = true;
-    for (let item = this.#next(); item; item = this.#next()) {
-      try {
-        const { scan } = await this.program.upload(
-          "photos", { name: item.name, key: item.key }, item.photo);
-        this.accepted(item, scan);
-        await this.drop(item);
-      } catch (error) {
-        const isGone = error.status === 0 || error.status === 401;
-        item.delay = !isGone && error.passes ? error.message : null;
-        item.refusal = isGone || error.passes ? null : error.message;
-        this.changed();
-        if (item.refusal) continue;
-        // Once the program answers, there is news. Of a disk that has room again nobody tells.
-        clearTimeout(this.again);
-        if (item.delay) this.again = setTimeout(() => this.send(), 2000);
-        break;
-      }
+    clearTimeout(this.again);
+    while (this.isWanted) {
+      this.isWanted = false;
+      await this.#sendAll();
     }
     this.isSending = false;
+    // Nobody tells of a disk that has room again, nor of an answer that was cut off.
+    if (this.pause) this.again = setTimeout(() => this.send(), this.pause);
+  }
+
+  async #sendAll() {
+    for (let item = this.#next(); item; item = this.#next()) {
+      try {
+        if (item.isUnkept) await this.#keep(item);
+        const { scan } = await this.program.upload(
+          "photos", { name: item.name, key: item.key }, item.photo);
+        [this.delay, this.pause] = [null, 0];
+        if (this.items.includes(item)) {
+          this.accepted(item, scan);
+          await this.drop(item);
+        } else {
+          // Somebody forgot it meanwhile.
+          await this.program.post("forget", { scan });
+        }
+      } catch (error) {
+        if (error.passes || error.status === 401) return this.#wait(error);
+        item.refusal = error.message;
+        this.changed();
+      }
+    }
+  }
+
+  /** What comes behind would fare no better. */
+  #wait(error) {
+    this.pause = error.passes ? Math.min(2 * (this.pause || 1000), 30_000) : 0;
+    // One that is gone, or that wants another token, has told the page in its own way.
+    this.delay = error.status === 0 || error.status === 401 ? null : error.message;
+    this.changed();
   }
 
   #next() {

@@ -64,16 +64,15 @@ export function detail(photo, url) {
   ].filter(Boolean);
 }
 
-export function itemDetail(item) {
+/** @param reason says why it is not saved yet; `null` while it is sent. */
+export function itemDetail(item, reason) {
+  const place = item.isUnkept
+    ? "This browser can't keep the photo: leave the page open, until it is saved."
+    : "The photo is kept here, and saved as soon as it can be.";
   return [
     h("h2", { id: "sheet-title", class: "value", tabindex: "-1", autofocus: true }, item.name),
-    h("p", { class: "value" }, item.refusal
-      ?? (item.delay
-        ? `It can't be saved yet: ${item.delay}. The photo is kept here, and saved as soon as it can.`
-        : item.isUnkept
-        ? "The program does not answer, and this browser keeps nothing. Leave the page open: the "
-          + "photo is sent as soon as the program answers."
-        : "The program does not answer. The photo is kept here, and sent as soon as it does.")),
+    item.refusal ? h("p", { class: "value" }, item.refusal)
+      : h("p", {}, reason ? `${reason} ${place}` : "The photo is being saved."),
     h("p", { class: "row" },
       h("button", { class: "danger", "data-act": "drop", "data-item": item.key },
         item.refusal ? "Remove it" : "Forget the photo"),

@@ -203,9 +203,22 @@ document.addEventListener("error", ({ target }) => {
   showSoon();
 }, true);
 
-const outbox = new Outbox(program, () => showSoon(), (item, scan) => {
+let wasDelayed = false;
+
+const outbox = new Outbox(program, () => {
+  if (wasDelayed !== (outbox.delay !== null)) {
+    wasDelayed = !wasDelayed;
+    announce(wasDelayed ? `${unsaved()} ${kept()}` : "Photos can be saved again.");
+  }
+  showSoon();
+}, (item, scan) => {
   previews.set(scan, item.url);
   refresh();
+});
+
+addEventListener("beforeunload", (event) => {
+  // The browser asks whether to leave.
+  if (outbox.hasUnkept) event.preventDefault();
 });
 
 // The camera.
@@ -268,22 +281,25 @@ function take(files) {
 
 // Showing.
 
+const unsaved = () => `The program can't save photos: ${outbox.delay}.`;
+
+const kept = () => (outbox.hasUnkept
+  ? "This browser can't keep photos: leave the page open, until they are saved."
+  : "Photos that you take now are kept here, and saved as soon as they can be.");
+
 const advice = {
-  gone: "Photos that you take now are kept here, and saved as soon as it answers. "
-    + "Start it with: scan serve",
-  refused: "Start it with scan serve, and open the address that it prints.",
-  disk: "Photos that you take now are kept here, and saved once there is room.",
+  gone: () => `${kept()} Start the program with: scan serve`,
+  refused: () => "Start it with scan serve, and open the address that it prints.",
 };
 
 function notices() {
   const { failure, file } = state;
-  const isFull = outbox.items.some((item) => item.delay);
-  if (!failure && !isFull && !file?.isOffline) return [];
-  const text = failure ? failure.message
-    : isFull ? "There is no room on the disk, or it fails."
-      : "The scan service can't be reached. Photos wait, and are sent by themselves once it can.";
+  const isDelayed = outbox.delay !== null;
+  if (!failure && !isDelayed && !file?.isOffline) return [];
+  const text = failure ? failure.message : isDelayed ? unsaved()
+    : "The scan service can't be reached. Photos wait, and are sent by themselves once it can.";
   return [h("div", { class: "notice", "data-key": "notice" }, h("p", {}, h("strong", {}, text)),
-    (failure || isFull) && h("p", {}, advice[failure ? failure.code : "disk"] ?? ""))];
+    failure ? h("p", {}, advice[failure.code]?.() ?? "") : isDelayed && h("p", {}, kept()))];
 }
 
 function controls() {
@@ -406,7 +422,7 @@ function opened() {
   if (open.isbn) return open.found && book(open.found, open, covers);
   if (open.item) {
     const item = outbox.items.find(({ key }) => key === open.item);
-    return item && itemDetail(item);
+    return item && itemDetail(item, state.failure?.message ?? (outbox.delay && unsaved()));
   }
   const photo = file?.photos.find(({ id }) => id === open.scan);
   return photo && detail(photo, previews.get(photo.id));
