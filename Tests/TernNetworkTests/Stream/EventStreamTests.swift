@@ -167,9 +167,9 @@ struct EventStreamTests {
     }
     defer { server.stop() }
     let request = HTTPRequest(
-      .get, server.url, timeout: .milliseconds(isLively ? 1500 : 60_000),
-      idleTimeout: .milliseconds(500))
-    let error = await expectEnd(at: .milliseconds(isLively ? 1500 : 500)) {
+      .get, server.url, timeout: .seconds(isLively ? 4 : 60),
+      idleTimeout: .milliseconds(isLively ? 2000 : 500))
+    let error = await expectEnd(at: .milliseconds(isLively ? 4000 : 500)) {
       await failure(HTTPError.self) {
         let stream = try #require(try await EventStream.open(request, over: CurlTransport()))
         _ = try await stream.next()

@@ -81,12 +81,12 @@ struct TransportFailureTests {
       // Ten drips take longer than the idle timeout, none of the pauses between them does.
       for _ in 0..<10 {
         connection.write("x")
-        if connection.isClosed(within: 150) { return }
+        if connection.isClosed(within: 250) { return }
       }
       connection.waitForEnd()
     }
     defer { server.stop() }
-    let request = HTTPRequest(.get, server.url, idleTimeout: .milliseconds(600))
+    let request = HTTPRequest(.get, server.url, idleTimeout: .seconds(2))
     let response = try await transport.send(request)
     var count = 0
     let error = await failure(HTTPError.self) {

@@ -66,6 +66,8 @@ struct AdminTests {
       _ = try await server.send(server.request("/nowhere"))
       var events = EventReader(server.request("/v1/spaces/home/events"))
       _ = try await events.next()
+      // What the store holds is read when the server begins.
+      while try await server.metric("tern_spaces") == nil { await Task.yield() }
       let text = String(decoding: try await server.watch("/metrics").body, as: UTF8.self)
       for line in [
         #"tern_requests_total{route="push",status="200"} 2"#,

@@ -46,7 +46,7 @@ struct LongAnswerTests {
 
   @Test("whoever reads nothing is cut off, and what waited for it is dropped")
   func stalled() async throws {
-    try await LiveServer.run(idle: .milliseconds(200)) { server async throws in
+    try await LiveServer.run(idle: .seconds(2)) { server async throws in
       _ = try server.service.push([Self.operation()], to: .home)
       let client = try RawClient(server)
       #expect(await client.send(server.head("GET", Self.path)))

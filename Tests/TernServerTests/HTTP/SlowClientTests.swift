@@ -14,9 +14,9 @@ struct SlowClientTests {
   private static let headTime = Duration.seconds(2)
   private static let (bodyTime, idle) = (Duration.seconds(1), Duration.seconds(1))
   /// What a busy machine may be late by.
-  private static let slack = Duration.seconds(5)
+  private static let slack = Duration.seconds(20)
   /// In which the honest device pushes once and pulls once.
-  private static let bound = Duration.seconds(5)
+  private static let bound = Duration.seconds(20)
 
   private var limits: ServerLimits {
     var limits = ServerLimits()
@@ -38,7 +38,8 @@ struct SlowClientTests {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         var ada = Author(1)
-        while !log.isOver.withLock({ $0 }) {
+        // It goes on until it has its rounds, however slow the machine is.
+        while !log.isOver.withLock({ $0 }) || log.rounds.withLock({ $0.count }) <= 10 {
           let began = ContinuousClock.now
           #expect(try await server.push(ada.write(count: 1)).status == 200)
           #expect(try await server.send(server.request("/v1/spaces/home/operations")).status == 200)

@@ -38,7 +38,8 @@ struct TLSTests {
     (process.standardInput, process.standardOutput) = (words, answers)
     process.standardError = FileHandle.nullDevice
     try process.run()
-    try words.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+    // Who ends before it reads says by its output what was wrong.
+    try? words.fileHandleForWriting.write(contentsOf: Data(input.utf8))
     try words.fileHandleForWriting.close()
     let output = answers.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()

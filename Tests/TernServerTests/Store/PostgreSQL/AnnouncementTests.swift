@@ -72,7 +72,7 @@ struct AnnouncementTests {
   func `an address that hears nothing is refused at the start`() throws {
     let pool = try #require(TestDatabase.poolAddress)
     let error = #expect(throws: StoreError.self) {
-      try database.open(listeningAt: pool) { $0.patience = .seconds(1) }
+      try database.open(listeningAt: pool) { $0.patience = .seconds(5) }
     }
     #expect(error?.code == .inaccessible)
     #expect("\(try #require(error))".contains("hears no notification"))

@@ -45,7 +45,7 @@ struct PostgreSQLPoolTests {
     let store = try database.open(
       {
         $0.connections = 7
-        $0.patience = .milliseconds(300)
+        $0.patience = .seconds(5)
       }, probe: probe.probe)
     let service = SpaceService(store: store, clock: store.clock)
     var ada = Author(1, milliseconds: store.clock.nowMilliseconds)

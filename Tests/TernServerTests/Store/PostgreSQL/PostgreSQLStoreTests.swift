@@ -158,7 +158,7 @@ struct PostgreSQLStoreTests {
   }
 
   @Test func `a process that stops in the middle of a transaction blocks nobody for long`() throws {
-    let stopped = try database.open { $0.idleTimeout = .milliseconds(100) }
+    let stopped = try database.open { $0.idleTimeout = .milliseconds(500) }
     let other = try database.open()
     let error = #expect(throws: PostgreSQLError.self) {
       try stopped.update(.home) { rows in
@@ -166,7 +166,7 @@ struct PostgreSQLStoreTests {
           TokenRecord(
             digest: TokenDigest(token: "t"), space: .home, created: Date(milliseconds: 1)))
         // real time: the database measures how long nothing is said.
-        Thread.sleep(forTimeInterval: 0.3)
+        Thread.sleep(forTimeInterval: 1)
         try other.update(.home) { _ in }
         try rows.set(SpaceQuota(bytes: 1))
       }
@@ -181,7 +181,7 @@ struct PostgreSQLStoreTests {
   @Test func `no more transactions have a connection than there are`() throws {
     let store = try database.open {
       $0.connections = 1
-      $0.patience = .seconds(1)
+      $0.patience = .seconds(5)
       $0.repetitions = 0
     }
     let error = #expect(throws: PostgreSQLError.self) {
