@@ -52,11 +52,25 @@ package struct ChildProcess: Sendable {
     posix_spawn_file_actions_adddup2(&actions, input[0], STDIN_FILENO)
     posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO)
 
+    #if os(Linux)
+    var attributes = posix_spawnattr_t()
+    #else
+    var attributes: posix_spawnattr_t?
+    #endif
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // A shell that starts the tests in the background has SIGINT ignored, which children inherit.
+    var usual = sigset_t()
+    sigemptyset(&usual)
+    for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] { sigaddset(&usual, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &usual)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+
     var words = ([executable] + arguments).map { strdup($0) } + [nil]
     var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for word in words + variables { free(word) } }
     var id: pid_t = 0
-    let code = posix_spawn(&id, executable, &actions, nil, &words, &variables)
+    let code = posix_spawn(&id, executable, &actions, &attributes, &words, &variables)
     guard code == 0 else {
       close(input[1])
       close(output[0])
