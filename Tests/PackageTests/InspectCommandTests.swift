@@ -111,6 +111,27 @@ struct InspectCommandTests {
     }
   }
 
+  #if os(Linux)
+  @Test(.timeLimit(.minutes(3))) func `the page's address is opened where there is a screen`()
+    async throws
+  {
+    try await inTemporaryFolder { folder in
+      let browser = try FalseBrowser(in: folder)
+      defer { browser.remove() }
+      let serve = [
+        try BuiltExecutable.path("tern"), "inspect", folder + "/a", "--serve", "--port", "0",
+      ]
+      let (said, opened) = try await browser.watch(serve, display: ":0", opens: true)
+      #expect(said.hasPrefix("http://127.0.0.1:"))
+      #expect(opened == said)
+      #expect(try await browser.watch(serve, display: "", opens: false).opened == nil)
+      let kept = try await browser.watch(serve + ["--no-open"], display: ":0", opens: false)
+      #expect(kept.said.hasPrefix("http://127.0.0.1:"))
+      #expect(kept.opened == nil)
+    }
+  }
+  #endif
+
   @Test func `what it cannot show it says, and fails`() async throws {
     try await inFolder { folder in
       let absent = try await inspect(folder + "/absent")

@@ -1,3 +1,4 @@
+import ExampleProcesses
 import ExampleService
 import Foundation
 import GRDB
@@ -22,6 +23,25 @@ struct PageTests {
   private func question(_ text: String) -> Question {
     Question(conversation: "c", source: "en", target: "es", text: text)
   }
+
+  #if os(Linux)
+  @Test(.timeLimit(.minutes(3))) func `its address is opened where there is a screen`() async throws
+  {
+    try await withTranslateFolder { folder in
+      let browser = try FalseBrowser(in: folder.path)
+      defer { browser.remove() }
+      let serve = [
+        try BuiltExecutable.path("translate"), "serve", "--data", folder.database, "--port", "0",
+      ]
+      let (said, opened) = try await browser.watch(serve, display: ":0", opens: true)
+      #expect(said.hasPrefix("http://127.0.0.1:"))
+      #expect(opened == said)
+      let kept = try await browser.watch(serve + ["--no-open"], display: ":0", opens: false)
+      #expect(kept.said.hasPrefix("http://127.0.0.1:"))
+      #expect(kept.opened == nil)
+    }
+  }
+  #endif
 
   @Test func `when a question that waits is removed, the next one's turn comes`() async throws {
     try await withDatabase { database in
