@@ -36,12 +36,11 @@ package struct FalseBrowser: Sendable {
     let screen = display.isEmpty ? [] : ["DISPLAY=\(display)"]
     let seen = Mutex<(said: String, opened: String?)>(("", nil))
     let ended = try await run(variables + screen + command) { output, process in
-      guard let start = output.range(of: "http://")?.lowerBound,
-        let end = output[start...].firstIndex(where: \.isWhitespace)
-      else { return }
+      // A page's address has a token, which the services that a program starts have not.
+      guard let address = output.firstMatch(of: /(http:\S+#\S+)\s/) else { return }
       seen.withLock { seen in
         guard seen.said.isEmpty else { return }
-        seen.said = String(output[start..<end])
+        seen.said = String(address.1)
         if opens { seen.opened = read(waiting: 60_000) }
         process.kill(SIGTERM)
       }
