@@ -34,13 +34,15 @@ export class Camera {
     this.isWanted = isWanted;
     if (!isWanted) {
       this.#stop();
-    } else if (this.state === "resting" || await isAllowed()) {
-      await this.start();
+      return;
     }
+    // The browser takes a while for each answer.
+    const zooms = mayZoom();
+    if (this.state === "resting" || await isAllowed()) await this.start(zooms);
   }
 
   /** Asks the browser, which may ask the person. */
-  async start() {
+  async start(zooms = mayZoom()) {
     if (["starting", "waking", "live"].includes(this.state)) return;
     if (!navigator.mediaDevices) {
       this.#become("none");
@@ -51,7 +53,7 @@ export class Camera {
       const stream = await navigator.mediaDevices.getUserMedia({
         video: {
           facingMode: "environment", width: { ideal: 1920 }, height: { ideal: 1080 },
-          frameRate: { ideal: 30 }, zoom: await mayZoom(),
+          frameRate: { ideal: 30 }, zoom: await zooms,
         },
       });
       if (this.isWanted) await this.#show(stream); else release(stream);
@@ -182,11 +184,16 @@ export class Camera {
     return { x: (videoWidth - width) / 2, y: (videoHeight - height) / 2, width, height };
   }
 
-  /** What the camera sees now. If its picture is enlarged, what is shown of it. */
-  frame() {
-    if (this.enlarged === 1) return createImageBitmap(this.video);
-    const { x, y, width, height } = this.#shown;
-    return createImageBitmap(this.video, ...[x, y, width, height].map(Math.round));
+  /** What the camera sees now, and the part of it that is shown if its picture is enlarged. Whoever
+   * has the frame closes it soon: a camera has only a few. */
+  async frame() {
+    const { video, enlarged } = this;
+    const { x, y, width, height } = enlarged === 1
+      ? { x: 0, y: 0, width: video.videoWidth, height: video.videoHeight } : this.#shown;
+    const part = [x, y, width, height].map(Math.round);
+    // A bitmap holds up the page while it is made, a frame of the video does not.
+    const frame = globalThis.VideoFrame ? new VideoFrame(video) : await createImageBitmap(video);
+    return { frame, part };
   }
 
   #stop() {
@@ -247,9 +254,9 @@ export class Darkroom {
     });
   }
 
-  /** Of a frame a JPEG, its long edge at most 1920 pixels; and a small picture of it. */
-  develop(frame) {
-    return this.#ask({ frame }, [frame]);
+  /** Of a frame's part a JPEG, its long edge at most 1920 pixels; and a small picture of it. */
+  develop({ frame, part }) {
+    return this.#ask({ frame, part }, [frame]);
   }
 
   /** A file as it is, and a small picture of it if it is one. */
