@@ -15,17 +15,22 @@ addEventListener("fetch", (event) => {
   const { origin, pathname } = new URL(event.request.url);
   if (event.request.method !== "GET" || origin !== location.origin) return;
   if (pathname.startsWith("/api/")) return;
-  event.respondWith(answer(event.request, pathname));
+  event.respondWith(answer(event, pathname));
 });
 
 /** The program's own while it answers, so that a newer program shows its own page. */
-async function answer(request, path) {
-  const shell = await caches.open("shell");
+async function answer(event, path) {
   try {
-    const response = await fetch(request);
-    if (response.ok && FILES.includes(path)) await shell.put(path, response.clone());
+    const response = await fetch(event.request);
+    // The page waits for no disk.
+    if (response.ok && FILES.includes(path)) event.waitUntil(keep(path, response.clone()));
     return response;
   } catch {
-    return await shell.match(path) ?? Response.error();
+    return await (await caches.open("shell")).match(path) ?? Response.error();
   }
+}
+
+async function keep(path, response) {
+  const shell = await caches.open("shell");
+  await shell.put(path, response);
 }

@@ -18,18 +18,24 @@ addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 addEventListener("fetch", (event) => {
   const { pathname, origin } = new URL(event.request.url);
   if (event.request.method !== "GET" || origin !== location.origin || !files.includes(pathname)) return;
-  event.respondWith(answer(event.request, pathname));
+  event.respondWith(answer(event, pathname));
 });
 
 /** The program's own answer always comes first: another one may be at this address by now. */
-async function answer(request, pathname) {
+async function answer(event, pathname) {
   try {
-    const response = await fetch(request);
-    if (response.ok) await (await caches.open(cache)).put(pathname, response.clone());
+    const response = await fetch(event.request);
+    // The page waits for no disk.
+    if (response.ok) event.waitUntil(keep(pathname, response.clone()));
     return response;
   } catch (error) {
     const kept = await (await caches.open(cache)).match(pathname);
     if (kept) return kept;
     throw error;
   }
+}
+
+async function keep(pathname, response) {
+  const kept = await caches.open(cache);
+  await kept.put(pathname, response);
 }
