@@ -76,14 +76,15 @@ def listed(binary, options):
     for line in found.stdout.splitlines():
         if "." not in line:
             continue
-        name = owner(line)
+        # With its place where another target has a test of that name.
+        test, name = plain(line), owner(line)
         suite = suites.setdefault(name, Suite(binary, name))
-        if options.filter and not any(re.search(text, line) for text in options.filter):
+        if options.filter and not any(re.search(text, test) for text in options.filter):
             suite.is_whole = False
-        elif any(re.search(text, line) for text in options.skip):
+        elif any(re.search(text, test) for text in options.skip):
             suite.is_whole = False
         else:
-            suite.tests.append(line)
+            suite.tests.append(test)
     return [suite for suite in suites.values() if suite.tests]
 
 
