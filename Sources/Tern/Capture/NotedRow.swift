@@ -7,7 +7,10 @@ struct NotedRow {
   private let keyCount: Int
   private let isPlain: Bool
   private let scan: FastStatement
-  private let stamp: Stamp
+  /// Of the operation that the row goes into.
+  private var stamp: Stamp
+  /// Of the seal's first operation.
+  private let firstTime: HybridTime
   private let authors: Authors
   private let transaction: StoreTransaction
   /// Of the operation that the row goes into.
@@ -44,10 +47,11 @@ struct NotedRow {
   /// Columns that show another value than was written: an extreme that won, a set in its one form.
   private(set) var lost: [(column: String, value: SQLiteValue)] = []
 
-  init(_ sql: TableSQL, scan: FastStatement, stamp: Stamp, in transaction: StoreTransaction) {
+  /// - Parameter time: of the seal's first operation.
+  init(_ sql: TableSQL, scan: FastStatement, time: HybridTime, in transaction: StoreTransaction) {
     self.sql = sql
     self.scan = scan
-    self.stamp = stamp
+    (stamp, firstTime) = (Stamp(time: time, author: 0), time)
     self.transaction = transaction
     authors = transaction.authors
     keyCount = sql.shape.keyColumns.count
@@ -57,7 +61,16 @@ struct NotedRow {
     keyWriter.reserve(64)
   }
 
+  /// Notes from the current one on are of a later burst.
+  mutating func begin(at time: HybridTime) { stamp = Stamp(time: time, author: 0) }
+
+  private func isOfThisSeal(_ other: Stamp?) -> Bool {
+    guard let other else { return false }
+    return other.author == 0 && other.time >= firstTime
+  }
+
   var exists: Bool { scan.int64(stateColumn + 5) == 1 }
+  var noteRow: Int64 { scan.int64(0) }
   /// It was deleted, and its values are those that it held.
   private var isGone: Bool { scan.int64(stateColumn + 5) == 2 }
   /// No operation can hold the row's change.
@@ -74,7 +87,7 @@ struct NotedRow {
   /// be a second one of the same end; and a table that syncs again notes what it has not, where
   /// deletes keep the row also of what was deleted before.
   private func isGoneAgain(_ deleted: RowState) -> Bool {
-    (deleted.presence?.deletion ?? deleted.stamp) != stamp
+    !isOfThisSeal(deleted.presence?.deletion ?? deleted.stamp)
       && (isGone || !sql.shape.deletes.keepsContent)
   }
 
@@ -145,12 +158,12 @@ struct NotedRow {
     // Its end, if it went, has a note of its own, or this one comes again.
     case (.standing, let alive?, _), (.gone, let alive?, true),
       (.maybeGone, let alive?, _) where exists || !isAtMaybeGone:
-      if alive.stamp == stamp { standing.insert(packedKey) }
+      if isOfThisSeal(alive.stamp) { standing.insert(packedKey) }
     case (.gone, let alive?, false), (.maybeGone, let alive?, _): return deleted(alive)
     // Of a row that is gone, what is kept includes what was written last.
     case (.inserted(let columns), let alive?, _), (.written(let columns), let alive?, _):
       if !exists, !isGone { return deleted(alive) }
-      if case .inserted = note, alive.stamp == stamp {
+      if case .inserted = note, isOfThisSeal(alive.stamp) {
         isInsertedAfterAll = !standing.contains(packedKey)
       }
       return try updated(alive, columns, wasHeld: wasHeld)
@@ -330,14 +343,14 @@ struct NotedRow {
     // What the first note of a key left, the second does not count again: of a row that was held
     // aside, of a sum that the column does not show, of what no operation holds of a set or a text.
     case .counter:
-      if state.stamp(of: id) == stamp { return nil }
+      if isOfThisSeal(state.stamp(of: id)) { return nil }
       return counterDifference(of: column, written, in: &state, wasHeld: wasHeld, isNew: isNew)
     case .set:
-      if state.stamp(of: id) == stamp { return nil }
+      if isOfThisSeal(state.stamp(of: id)) { return nil }
       return try change(of: index, in: &state, isComplete: !wasHeld, isNew: isNew)
         .map { .change($0.bytes) }
     case .text:
-      if state.stamp(of: id) == stamp { return nil }
+      if isOfThisSeal(state.stamp(of: id)) { return nil }
       if Planted.isActive(.editBeaten), let last = state.stamp(of: id), last.author != 0,
         let shown = state.text(of: id)?.shown
       {

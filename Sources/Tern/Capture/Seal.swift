@@ -2,14 +2,14 @@ import GRDB
 @_spi(Rehearsal) import TernCore
 import TernDatabase
 
-/// Turns notes into one operation, inside the caller's transaction.
+/// Turns notes into operations, one for each ``NoteBurst``, inside the caller's transaction.
 ///
 /// A note only says where to look. What is written is the difference between the row as it stands
 /// and its state, so a key that was noted twice yields nothing new the second time.
 struct Seal {
   private let transaction: StoreTransaction
-  private let time: HybridTime
-  private let stamp: Stamp
+  /// Of the operation that is being made.
+  private var time = HybridTime.zero
   private var author: AuthorRow
   private let firstSequence: UInt64
   private var body = ByteWriter()
@@ -25,6 +25,8 @@ struct Seal {
   private let hasHeld: Bool
   /// Whether a change of a row can leave children that SQLite took for its own before.
   private let hasConvertedReferences: Bool
+  /// Of tables whose notes belong to more than one operation, what is between two of these.
+  private var paused: [PausedTable] = []
 
   /// Columns whose written values lost, and the values that their table shows instead.
   private struct Restored {
@@ -33,12 +35,8 @@ struct Seal {
     let content: [String: SQLiteValue]
   }
 
-  private init(_ transaction: StoreTransaction, noteMilliseconds: Int64) throws {
+  private init(_ transaction: StoreTransaction) throws {
     self.transaction = transaction
-    let wall = noteMilliseconds + transaction.clock.correctionMilliseconds
-    let last = Planted.isActive(.timeFromClockAlone) ? .zero : transaction.clock.lastTime
-    time = last.next(atMilliseconds: wall)
-    stamp = Stamp(time: time, author: 0)
     author = transaction.authorTable.own
     body.reserve(Self.usualBytes)
     firstSequence = author.stored + 1
@@ -50,21 +48,21 @@ struct Seal {
     }
   }
 
+  /// - Parameter start: of what the transaction writes by itself, which becomes one operation however
+  ///   long it pauses.
   /// - Returns: the sequence numbers of the new operations.
-  static func run(in transaction: StoreTransaction) throws -> Range<UInt64> {
-    var latest: Int64?
-    var noted: [Int] = []
-    for (index, sql) in transaction.sql.enumerated() {
-      let statement = try transaction.statement(sql.lastNoteTime)
-      if try statement.step() {
-        noted.append(index)
-        latest = max(latest ?? .min, statement.int64(0))
-      }
-      statement.reset()
+  static func run(
+    in transaction: StoreTransaction, since start: ContinuousClock.Instant? = nil
+  ) throws -> Range<UInt64> {
+    let (noted, bursts) = try NoteBurst.all(in: transaction, since: start)
+    if noted.isEmpty { return 0..<0 }
+    var seal = try Seal(transaction)
+    if bursts.count > 1 { seal.paused = noted.map { _ in PausedTable() } }
+    for burst in bursts {
+      seal.begin(burst)
+      for (place, index) in noted.enumerated() { try seal.sealTable(index, at: place, burst) }
+      try seal.end()
     }
-    guard let latest else { return 0..<0 }
-    var seal = try Seal(transaction, noteMilliseconds: latest)
-    for index in noted { try seal.sealTable(index) }
     let sealed = try seal.finish(noted)
     try transaction.notifyOfOtherWriters(noted.map { transaction.sql[$0] })
     if !seal.restored.isEmpty || !seal.lookalikes.isEmpty {
@@ -92,6 +90,10 @@ struct Seal {
 
   // MARK: - Rows
 
+  private final class PausedTable {
+    var content: OpenTable?
+  }
+
   /// What goes on from note to note of one table.
   private struct OpenTable: ~Copyable {
     let sql: TableSQL
@@ -106,6 +108,39 @@ struct Seal {
     var hasMigrated = false
     var children: ChildSearch?
     let moved: MovedVeils?
+    /// The row's note is of a later burst.
+    private var isAhead = false
+    private var isDone = false
+
+    init(
+      _ sql: TableSQL, at time: HybridTime, hasHeld: Bool, in transaction: StoreTransaction
+    ) throws {
+      let scan = try transaction.statement(sql.scanNotes)
+      let moved = hasHeld ? try MovedVeils(transaction, sql) : nil
+      let states = try StateBatch(transaction, sql)
+      (self.sql, self.scan, self.moved) = (sql, scan, moved)
+      self.states = states
+      row = NotedRow(sql, scan: scan, time: time, in: transaction)
+      known = KnownNotes(sql, hasHeld: hasHeld)
+    }
+
+    deinit { scan.reset() }
+
+    /// Goes on with notes of a later burst.
+    mutating func begin(at time: HybridTime, hasHeld: Bool) {
+      row.begin(at: time)
+      known = KnownNotes(sql, hasHeld: hasHeld)
+    }
+
+    mutating func step(through last: Int64) throws -> Bool {
+      if isDone { return false }
+      if !isAhead, try !row.step() {
+        isDone = true
+        return false
+      }
+      isAhead = last != .max && row.noteRow > last
+      return !isAhead
+    }
 
     /// The row's state before its note.
     mutating func state(_ hash: UInt64, in transaction: StoreTransaction) throws -> RowState? {
@@ -129,18 +164,20 @@ struct Seal {
     }
   }
 
-  private mutating func sealTable(_ index: Int) throws {
+  /// - Parameter place: of the table among those that have notes.
+  private mutating func sealTable(_ index: Int, at place: Int, _ burst: NoteBurst) throws {
     let sql = transaction.sql[index]
-    if transaction.large.hasRows { try transaction.large.noteAgain(sql) }
-    let scan = try transaction.statement(sql.scanNotes)
-    defer { scan.reset() }
-    var table = OpenTable(
-      sql: sql, scan: scan, states: try StateBatch(transaction, sql),
-      row: NotedRow(sql, scan: scan, stamp: stamp, in: transaction),
-      known: KnownNotes(sql, hasHeld: hasHeld),
-      moved: hasHeld ? try MovedVeils(transaction, sql) : nil)
+    var table = try openTable(sql, at: place)
+    try sealNotes(of: index, &table, burst)
+    if burst.isLast { try close(table) } else { paused[place].content = consume table }
+  }
+
+  private mutating func sealNotes(
+    of index: Int, _ table: inout OpenTable, _ burst: NoteBurst
+  ) throws {
+    let sql = table.sql
     var scanned = 0
-    while try table.row.step() {
+    while try table.step(through: burst.lastNote(of: index)) {
       scanned += 1
       if Planted.isActive(.noteLost), (scanned + Int(time.milliseconds)) % 5 == 0 { continue }
       if sql.settleKey != nil, table.row.exists, table.row.hasLookalikeKey {
@@ -177,10 +214,23 @@ struct Seal {
         try cut(continues: true)
       }
     }
-    try table.states.flush()
     if table.isOpen { body.appendEndOfBlock() }
-    if !sql.notedOrphans.isEmpty { try noteOrphans(sql) }
-    if sql.shape.pointer != nil { try lookAtFolded(sql) }
+    table.isOpen = false
+  }
+
+  private func close(_ table: consuming OpenTable) throws {
+    try table.states.flush()
+    if !table.sql.notedOrphans.isEmpty { try noteOrphans(table.sql) }
+    if table.sql.shape.pointer != nil { try lookAtFolded(table.sql) }
+  }
+
+  private func openTable(_ sql: TableSQL, at place: Int) throws -> OpenTable {
+    if !paused.isEmpty, var table = paused[place].content.take() {
+      table.begin(at: time, hasHeld: hasHeld)
+      return table
+    }
+    if transaction.large.hasRows { try transaction.large.noteAgain(sql) }
+    return try OpenTable(sql, at: time, hasHeld: hasHeld, in: transaction)
   }
 
   /// Puts a row's change into the body, and its state into the store.
@@ -335,15 +385,26 @@ struct Seal {
     fragments += 1
   }
 
-  private mutating func finish(_ noted: [Int]) throws -> Range<UInt64> {
+  private mutating func begin(_ burst: NoteBurst) {
+    let wall = burst.milliseconds + transaction.clock.correctionMilliseconds
+    let last = Planted.isActive(.timeFromClockAlone) ? .zero : transaction.clock.lastTime
+    time = last.next(atMilliseconds: wall)
+  }
+
+  private mutating func end() throws {
     try CrashPoint.reach(.sealBeforeLog)
     // After a cut at the very end the last fragment is empty, and closes its group.
     if body.count > 0 || fragments > 0 { try cut(continues: false) }
-    if fragments > 0 {
-      author.merged = author.stored
-      author.time = time
+    if fragments == 0 { return }
+    fragments = 0
+    author.merged = author.stored
+    author.time = time
+    transaction.clock.lastTime = time
+  }
+
+  private mutating func finish(_ noted: [Int]) throws -> Range<UInt64> {
+    if author.stored >= firstSequence {
       try transaction.authorTable.saveOwn(author)
-      transaction.clock.lastTime = time
       try transaction.clock.save()
     }
     for index in noted { try transaction.notes.forget(transaction.sql[index]) }

@@ -118,12 +118,13 @@ extension SQLiteReplicaStore {
   /// ``Replica/write(_:)`` on the caller's thread.
   package func write<T>(_ body: (Database) throws -> T) throws -> T {
     let (result, isWaitedFor) = try access.writing { db, asItStands in
+      let start = ContinuousClock.now
       let result = try body(db)
       try CrashPoint.reach(.captureBeforeCommit)
       // As it stands after `body`, which may have sealed
       // by itself: ``Replica/writeWithoutUndo(in:_:)``.
       let transaction = try asItStands()
-      _ = try Seal.run(in: transaction)
+      _ = try Seal.run(in: transaction, since: start)
       return (result, try transaction.held.isUnsettled())
     }
     try CrashPoint.reach(.captureAfterCommit)

@@ -11,10 +11,13 @@ final class TableSQL: Sendable {
   let heading: [UInt8]
   /// How many tables and columns it names.
   let headingNames: Int
-  /// Columns: ms, masks, keys, life, time, author, covered, cells, where the values are from (1:
+  /// Columns: rowid, masks, keys, life, time, author, covered, cells, where the values are from (1:
   /// the row, 2: what it held when it was deleted, 0: nowhere), values.
   let scanNotes: String
-  let lastNoteTime: String
+  /// Columns: of the last note and of the first, ms.
+  let noteTimes: String
+  /// Columns: rowid, ms; the last note first.
+  let noteTimesBackwards: String
   let deleteNotes: String
   /// Of keys that were changed: the one before, and the one now.
   let movedKeys: String
@@ -57,7 +60,11 @@ final class TableSQL: Sendable {
     heading.append(block: shape.block)
     (self.heading, headingNames) = (heading.bytes, shape.block.nameCount)
     scanNotes = builder.scanNotes
-    lastNoteTime = "SELECT ms FROM \(note.noteTable) ORDER BY rowid DESC LIMIT 1"
+    noteTimes = """
+      SELECT ms, (SELECT ms FROM \(note.noteTable) ORDER BY rowid LIMIT 1) FROM \(note.noteTable)
+      ORDER BY rowid DESC LIMIT 1
+      """
+    noteTimesBackwards = "SELECT rowid, ms FROM \(note.noteTable) ORDER BY rowid DESC"
     deleteNotes = "DELETE FROM \(note.noteTable)"
     movedKeys = builder.movedKeys
     orphan = shape.foreignKeys.map(builder.orphan)
@@ -122,7 +129,7 @@ private struct Builder {
   var scanNotes: String {
     let keys = note.keyNames
     let columns =
-      ["n.ms"] + note.maskNames.map { "n.\($0)" } + keys.map { "n.\($0)" }
+      ["n.rowid"] + note.maskNames.map { "n.\($0)" } + keys.map { "n.\($0)" }
       + ["r.life", "r.time", "r.author", "r.covered", "r.cells"]
       + values
     return """

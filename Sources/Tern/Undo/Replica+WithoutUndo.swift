@@ -29,10 +29,11 @@ extension Replica {
       try store.access.join(db) { before in
         _ = try Seal.run(in: before)
         let last = before.authorTable.own.stored
+        let start = ContinuousClock.now
         result = try body(db)
         // As it stands after `body`: one of these inside it has sealed what that wrote until then.
         let after = try store.access.transaction(of: db, before.recorder)
-        _ = try Seal.run(in: after)
+        _ = try Seal.run(in: after, since: start)
         for sequence in last..<after.authorTable.own.stored {
           try after.undone.mark(sequence + 1, .undone)
         }

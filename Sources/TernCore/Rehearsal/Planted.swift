@@ -22,6 +22,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case counterCountedTwice
   /// A seal removes notes that it did not read.
   case noteLost
+  /// A seal gives all that it seals the time of its last note.
+  case burstsTogether
   /// A removal from a set covers additions that its author had not seen.
   case removalCoversUnseen
   /// Texts inserted beside one element stand in the order in which they came.
@@ -258,6 +260,8 @@ package enum Planted: String, CaseIterable, Sendable {
   ]
   /// Those of unsynced tables: the simulation has none.
   package static let ofLocalChildren: [Planted] = [.localCascadeEarly]
+  /// Those of seals: a simulated engine seals at once.
+  package static let ofSeals: [Planted] = [.burstsTogether]
   /// Those of a server that its own tests catch: no simulated space is full.
   package static let ofServers: [Planted] = [.quotaPacked]
   /// Those of a store that several processes use: the simulation's is its own process's.

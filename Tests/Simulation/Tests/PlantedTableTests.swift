@@ -33,6 +33,7 @@ extension Planted {
     #expect(try PlantedTable.names(of: "veils", in: text) == Planted.ofVeils.map(\.rawValue))
     #expect(
       try PlantedTable.names(of: "local rows", in: text) == Planted.ofLocalChildren.map(\.rawValue))
+    #expect(try PlantedTable.names(of: "seals", in: text) == Planted.ofSeals.map(\.rawValue))
     #expect(
       try PlantedTable.names(of: "servers", in: text) == Planted.ofServers.map(\.rawValue))
     #expect(try PlantedTable.names(of: "stores", in: text) == Planted.ofStores.map(\.rawValue))
@@ -44,8 +45,8 @@ extension Planted {
     #expect(
       Set(
         Planted.ofSync + Planted.ofSchemas + Planted.ofFolds + Planted.ofVeils
-          + Planted.ofLocalChildren + Planted.ofServers + Planted.ofStores + Planted.ofDevices
-          + Planted.ofTriggers + Planted.ofMoves + Planted.ofJobs)
+          + Planted.ofLocalChildren + Planted.ofSeals + Planted.ofServers + Planted.ofStores
+          + Planted.ofDevices + Planted.ofTriggers + Planted.ofMoves + Planted.ofJobs)
         == Set(Planted.allCases))
     #expect(Planted.allCases.count >= 15)
   }

@@ -109,6 +109,32 @@ struct NoteCombinationTests {
     #expect(try a.store.canonicalState() == b.store.canonicalState())
   }
 
+  /// As by a tool that runs once a day, while nothing seals.
+  @Test(arguments: rules, beginnings)
+  func `notes of several days make of a row what became of it`(
+    _ deletes: DeleteRule, _ beginnings: [Beginning]
+  ) throws {
+    let lives = Self.lives(from: beginnings)
+    let (a, b) = try begun(lives, deletes)
+    let note = a.store.access.sql[0].note.noteTable
+    for day in 0..<lives.map(\.statements.count).max()! {
+      try a.database.write { db in
+        for life in lives where day < life.statements.count {
+          try db.execute(sql: life.statements[day])
+        }
+        try db.execute(sql: "UPDATE \(note) SET ms = ms - 86400000")
+      }
+    }
+    #expect(try a.store.seal().count > 1)
+    try b.merge(a.store.operations(lackedBy: b.store.versionVector(), maximumBytes: .max))
+    let shown = try b.shown
+    #expect(try a.shown == shown)
+    for life in lives {
+      #expect(shown[life.key] == (life.isThere ? "\(life.a) \(life.n)" : nil), "\(life.key)")
+    }
+    #expect(try a.store.canonicalState() == b.store.canonicalState())
+  }
+
   @Test(arguments: rules, beginnings)
   func `an undo takes away what began here and leaves what a migration brought`(
     _ deletes: DeleteRule, _ beginnings: [Beginning]

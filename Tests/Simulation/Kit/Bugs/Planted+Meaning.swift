@@ -133,6 +133,7 @@ extension Planted {
     case .veilDisplaces: "a row that a veil moves to a default displaces one that a person wrote"
     case .localCascadeEarly:
       "a row that does not sync goes with its parent before the last page of a pull"
+    case .burstsTogether: "a seal gives all that it seals the time of its last note"
     case .answerNotBelieved: "an answer does not correct a path without a route"
     }
   }
