@@ -51,7 +51,9 @@ struct BooksDocument: Encodable, Sendable {
     let isVain = words == nil && query["text"]?.isEmpty == false
     var request = isVain ? Book.none() : Book.all()
     let texts: SQL = "FROM bookText WHERE bookText MATCH \(words)"
-    if words != nil { request = request.filter(literal: "isbn IN (SELECT isbn \(texts))") }
+    // In the order that is wanted, and no further than the limit, each is looked up among those found.
+    let number: SQL = "(SELECT number FROM bookNumber WHERE isbn = book.isbn)"
+    if words != nil { request = request.filter(literal: "\(number) IN (SELECT rowid \(texts))") }
     if query["review"] != nil { request = request.filter(literal: Book.toReview) }
     // Each book has one text, and those are counted sooner.
     let found: SQLRequest<Int> = "SELECT count(*) \(texts)"

@@ -30,7 +30,7 @@ struct ScanDatabase: Sendable {
     return ScanDatabase(pool: pool, replica: replica, jobs: jobs)
   }
 
-  private static var migrator: DatabaseMigrator {
+  static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("books") { db in
       try db.execute(sql: tables)
@@ -53,6 +53,7 @@ struct ScanDatabase: Sendable {
           CREATE TABLE preview (scan INTEGER PRIMARY KEY, jpeg BLOB NOT NULL);
           """)
     }
+    migrator.registerMigration("search") { try $0.execute(sql: search) }
     return migrator
   }
 
@@ -62,7 +63,6 @@ struct ScanDatabase: Sendable {
       format TEXT, enrichment TEXT, confidence DOUBLE NOT NULL DEFAULT 0,
       timesScanned INTEGER NOT NULL DEFAULT 0, isReviewed BOOLEAN NOT NULL DEFAULT FALSE);
 
-    -- By the book's own key: a VACUUM may number the rows of `book` anew.
     CREATE VIRTUAL TABLE bookText USING fts5(isbn, title, author);
     CREATE TRIGGER bookInserted AFTER INSERT ON book BEGIN
       INSERT INTO bookText VALUES (new.isbn, new.title, new.author);
@@ -85,6 +85,35 @@ struct ScanDatabase: Sendable {
     -- What a scan has counted: an event that comes twice is one find.
     CREATE TABLE find (scan INTEGER NOT NULL, isbn TEXT NOT NULL, PRIMARY KEY (scan, isbn));
     CREATE TABLE device (id TEXT NOT NULL, quota TEXT);
+    """
+
+  /// What a page shows of all books that have a word is found without the text of each.
+  private static let search = """
+    -- By the book's own key: a VACUUM may number the rows of `book` anew.
+    CREATE TABLE bookNumber (number INTEGER PRIMARY KEY, isbn TEXT NOT NULL UNIQUE);
+    INSERT INTO bookNumber (isbn) SELECT isbn FROM book;
+    DELETE FROM bookText;
+    INSERT INTO bookText (rowid, isbn, title, author)
+      SELECT number, isbn, title, author FROM book JOIN bookNumber USING (isbn);
+    CREATE INDEX bookAdded ON book (addedMilliseconds DESC, title, isbn);
+
+    DROP TRIGGER bookInserted;
+    DROP TRIGGER bookDeleted;
+    DROP TRIGGER bookUpdated;
+    CREATE TRIGGER bookInserted AFTER INSERT ON book BEGIN
+      INSERT INTO bookNumber (isbn) VALUES (new.isbn);
+      INSERT INTO bookText (rowid, isbn, title, author)
+        SELECT number, new.isbn, new.title, new.author FROM bookNumber WHERE isbn = new.isbn;
+    END;
+    CREATE TRIGGER bookDeleted AFTER DELETE ON book BEGIN
+      DELETE FROM bookText WHERE rowid = (SELECT number FROM bookNumber WHERE isbn = old.isbn);
+      DELETE FROM bookNumber WHERE isbn = old.isbn;
+    END;
+    CREATE TRIGGER bookUpdated AFTER UPDATE OF isbn, title, author ON book BEGIN
+      UPDATE bookNumber SET isbn = new.isbn WHERE isbn = old.isbn;
+      UPDATE bookText SET isbn = new.isbn, title = new.title, author = new.author
+        WHERE rowid = (SELECT number FROM bookNumber WHERE isbn = new.isbn);
+    END;
     """
 }
 

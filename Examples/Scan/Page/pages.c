@@ -23,6 +23,9 @@ static const unsigned char camera[] = {
 static const unsigned char finder[] = {
 #embed "site/finder.js"
 };
+static const unsigned char lens[] = {
+#embed "site/lens.js"
+};
 static const unsigned char menu[] = {
 #embed "site/menu.js"
 };
@@ -65,6 +68,7 @@ static const struct scan_page_file files[] = {
     {"scan.js", SCRIPT, module, sizeof module},
     {"camera.js", SCRIPT, camera, sizeof camera},
     {"finder.js", SCRIPT, finder, sizeof finder},
+    {"lens.js", SCRIPT, lens, sizeof lens},
     {"menu.js", SCRIPT, menu, sizeof menu},
     {"shrink.js", SCRIPT, shrink, sizeof shrink},
     {"outbox.js", SCRIPT, outbox, sizeof outbox},

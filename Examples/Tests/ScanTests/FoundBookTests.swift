@@ -78,7 +78,32 @@ struct FoundBookTests {
       #expect(try String.fetchAll(db, sql: sql, arguments: ["again"]) == ["2", "3"])
       #expect(try String.fetchAll(db, sql: sql, arguments: ["dune"]) == [])
       #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM bookText") == 2)
+      #expect(try found("again", in: db) == ["2", "3"])
+      #expect(try found("em ag", in: db) == ["2"])
     }
+  }
+
+  @Test func `books of a file from before are found, and those that are changed then`() throws {
+    let file = try DatabaseQueue()
+    try ScanDatabase.migrator.migrate(file, upTo: "page")
+    try file.write { db in
+      for (isbn, title) in [("9", "Dune"), ("8", "Emma"), ("7", "Kim")] {
+        try Book(isbn: isbn, title: title).insert(db)
+      }
+    }
+    try ScanDatabase.migrator.migrate(file)
+    try file.write { db in
+      #expect(try found("dune", in: db) == ["9"])
+      try db.execute(sql: "UPDATE book SET isbn = '6', title = 'Emma, again' WHERE isbn = '8'")
+      try db.execute(sql: "DELETE FROM book WHERE isbn = '9'")
+      #expect(try found("again", in: db) == ["6"])
+      #expect(try found("dune", in: db) == [])
+      #expect(try BooksDocument(["text": "k"], in: db).count == 1)
+    }
+  }
+
+  private func found(_ text: String, in db: Database) throws -> [String] {
+    try BooksDocument(["text": text, "order": "title"], in: db).books.map(\.isbn)
   }
 
   @Test(arguments: [

@@ -37,12 +37,13 @@ struct NoteBurst {
       statement.reset()
     }
     if noted.isEmpty { return ([], []) }
+    let one = NoteBurst(milliseconds: last, first: first, lastNotes: [:])
+    if last - first < pauseMilliseconds || Planted.isActive(.burstsTogether) {
+      return (noted, [one])
+    }
     // Of what was written since then no pause is as long.
     let passed = start.map { ($0.duration(to: .now).components.seconds + 1) * 1000 } ?? 0
     let pause = max(pauseMilliseconds, passed)
-    if last - first < pause || Planted.isActive(.burstsTogether) {
-      return (noted, [NoteBurst(milliseconds: last, first: first, lastNotes: [:])])
-    }
     let parts = try noted.flatMap { try Self.parts(of: $0, in: transaction, pause) }
     var bursts: [NoteBurst] = []
     for part in parts.sorted(by: { $0.first < $1.first }) {

@@ -48,8 +48,8 @@ struct Seal {
     }
   }
 
-  /// - Parameter start: of what the transaction writes by itself, which becomes one operation however
-  ///   long it pauses.
+  /// - Parameter start: of what the transaction writes by itself, which becomes one operation
+  ///   however long it pauses.
   /// - Returns: the sequence numbers of the new operations.
   static func run(
     in transaction: StoreTransaction, since start: ContinuousClock.Instant? = nil

@@ -61,8 +61,8 @@ final class TableSQL: Sendable {
     (self.heading, headingNames) = (heading.bytes, shape.block.nameCount)
     scanNotes = builder.scanNotes
     noteTimes = """
-      SELECT ms, (SELECT ms FROM \(note.noteTable) ORDER BY rowid LIMIT 1) FROM \(note.noteTable)
-      ORDER BY rowid DESC LIMIT 1
+      SELECT ms, iif(rowid > 1, (SELECT ms FROM \(note.noteTable) ORDER BY rowid LIMIT 1), ms)
+      FROM \(note.noteTable) ORDER BY rowid DESC LIMIT 1
       """
     noteTimesBackwards = "SELECT rowid, ms FROM \(note.noteTable) ORDER BY rowid DESC"
     deleteNotes = "DELETE FROM \(note.noteTable)"

@@ -87,6 +87,8 @@ package struct BodyRow {
   /// A value for every column of the block; of those not carried, NULL.
   package fileprivate(set) var values: [WireValue] = []
   package fileprivate(set) var isCarried: [Bool] = []
+  /// `isCarried` is of an insert, which carries every column.
+  fileprivate var isWhole = false
 
   package init() {}
 }
@@ -164,16 +166,18 @@ package struct BodyReader {
     row.life = life
     try readKey(&row, count: block.keyColumns.count)
     row.values.removeAll(keepingCapacity: true)
-    row.isCarried.removeAll(keepingCapacity: true)
+    // As it was, where one insert follows another.
+    if kind != .insert || !row.isWhole || row.isCarried.count != block.columns.count {
+      row.isCarried.removeAll(keepingCapacity: true)
+      if kind == .insert { for _ in block.columns { row.isCarried.append(true) } }
+      row.isWhole = kind == .insert
+    }
     switch kind {
     case .delete where block.deletes == DeleteRule.Kind.updateWins.rawValue:
       row.covered = try reader.vector("covered writes", limit: VersionVector.maximumReplicas)
     case .delete: break
     case .insert:
-      for column in block.columns {
-        row.values.append(try readValue(of: column))
-        row.isCarried.append(true)
-      }
+      for column in block.columns { row.values.append(try readValue(of: column)) }
     case .update: try readMasked(&row, columns: block.columns)
     }
     if kind != .delete { try noteChanges(row, of: block) }

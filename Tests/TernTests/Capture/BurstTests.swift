@@ -7,20 +7,18 @@ import Testing
 
 private let day: Int64 = 86_400_000
 
-extension Device {
-  /// What is noted was written so much earlier.
-  fileprivate func age(by milliseconds: Int64) throws {
-    for sql in replica.store.access.sql {
-      try execute("UPDATE \(sql.note.noteTable) SET ms = ms - ?", [milliseconds])
-    }
+/// What is noted was written so much earlier.
+private func age(_ device: Device, by milliseconds: Int64) throws {
+  for sql in device.store.access.sql {
+    try device.execute("UPDATE \(sql.note.noteTable) SET ms = ms - ?", [milliseconds])
   }
+}
 
-  fileprivate func sealedTimes() throws -> [HybridTime] {
-    let range = try store.seal()
-    return try store.access.read { transaction in
-      try range.compactMap { sequence in
-        try transaction.log.operation(LogID(author: 0, sequence: sequence))?.envelope.time
-      }
+private func sealedTimes(_ device: Device) throws -> [HybridTime] {
+  let range = try device.store.seal()
+  return try device.store.access.read { transaction in
+    try range.compactMap { sequence in
+      try transaction.log.operation(LogID(author: 0, sequence: sequence))?.envelope.time
     }
   }
 }
@@ -40,7 +38,7 @@ struct BurstTests {
   private func pair() throws -> (Device, Device) {
     let (a, b) = try Device.pair(Self.schema, Self.creation)
     try a.execute("INSERT INTO t VALUES ('1', 'old', 'old', 0), ('2', 'old', 'old', 0)")
-    try a.age(by: 7 * day)
+    try age(a, by: 7 * day)
     try a.store.seal()
     try meet(a, b)
     return (a, b)
@@ -50,12 +48,12 @@ struct BurstTests {
   {
     let (widget, other) = try pair()
     try widget.execute("UPDATE t SET a = 'monday', n = n + 1 WHERE id = '1'")
-    try widget.age(by: 2 * day)
+    try age(widget, by: 2 * day)
     try other.execute("UPDATE t SET a = 'wednesday', b = 'wednesday', n = n + 1 WHERE id = '1'")
     try other.execute("UPDATE t SET a = 'wednesday' WHERE id = '2'")
-    try other.age(by: 2 * day)
+    try age(other, by: 2 * day)
     try other.store.seal()
-    try widget.age(by: 2 * day)
+    try age(widget, by: 2 * day)
     try widget.execute("UPDATE t SET b = 'friday', n = n + 1 WHERE id = '1'")
     try widget.execute("UPDATE t SET a = 'friday' WHERE id = '2'")
     try widget.store.seal()
@@ -71,21 +69,21 @@ struct BurstTests {
   @Test func `one operation holds what was written without a minute's pause in any table`() throws {
     let (device, _) = try pair()
     try device.execute("UPDATE t SET a = 'x' WHERE id = '1'")
-    try device.age(by: 50_000)
+    try age(device, by: 50_000)
     try device.execute("INSERT INTO s VALUES ('1', 'x')")
-    try device.age(by: 50_000)
+    try age(device, by: 50_000)
     try device.execute("UPDATE t SET b = 'x' WHERE id = '1'")
-    #expect(try device.sealedTimes().count == 1)
+    #expect(try sealedTimes(device).count == 1)
   }
 
   @Test func `a minute's pause begins another operation`() throws {
     let (device, _) = try pair()
     try device.execute("UPDATE t SET a = 'x' WHERE id = '1'")
-    try device.age(by: 50_000)
+    try age(device, by: 50_000)
     try device.execute("INSERT INTO s VALUES ('1', 'x')")
-    try device.age(by: 70_000)
+    try age(device, by: 70_000)
     try device.execute("UPDATE t SET b = 'x' WHERE id = '1'")
-    let times = try device.sealedTimes()
+    let times = try sealedTimes(device)
     #expect(times.count == 2)
     #expect((69_000...80_000).contains(times[1].milliseconds - times[0].milliseconds))
     #expect(try device.store.counts().unsealedChanges == 0)
@@ -94,7 +92,7 @@ struct BurstTests {
   @Test func `what one transaction writes is not cut by its own pauses`() throws {
     let (device, _) = try pair()
     try device.execute("UPDATE t SET a = 'x' WHERE id = '1'")
-    try device.age(by: 100_000)
+    try age(device, by: 100_000)
     try device.execute("UPDATE t SET b = 'x' WHERE id = '1'")
     try device.store.access.read { transaction in
       let now = ContinuousClock.now
@@ -110,10 +108,10 @@ struct BurstTests {
   @Test func `a clock that was set back is not believed for what was written before`() throws {
     let (device, _) = try pair()
     try device.execute("UPDATE t SET a = 'x' WHERE id = '1'")
-    try device.age(by: -365 * day)
+    try age(device, by: -365 * day)
     try device.execute("UPDATE t SET a = 'y' WHERE id = '1'")
     let now = try device.store.access.read { try $0.clock.milliseconds() }
-    let times = try device.sealedTimes()
+    let times = try sealedTimes(device)
     #expect(times.count == 1)
     #expect(times[0].milliseconds <= now)
   }
@@ -126,9 +124,9 @@ struct BurstTests {
         INSERT INTO s VALUES ('\(number)', 'x'); INSERT INTO t VALUES ('n\(number)', 1, 2, 3);
         UPDATE t SET n = n + 1 WHERE id = '1'
         """)
-      try device.age(by: day)
+      try age(device, by: day)
     }
-    #expect(try device.sealedTimes().count == 3)
+    #expect(try sealedTimes(device).count == 3)
     try meet(device, other)
     let counts = try other.rows("SELECT count(*), sum(n) FROM t")
     #expect(counts == [[5.databaseValue, 12.databaseValue]])
@@ -139,7 +137,7 @@ struct BurstTests {
   @Test func `an undo takes back the last burst alone`() throws {
     let (device, _) = try pair()
     try device.execute("UPDATE t SET a = 'monday' WHERE id = '1'")
-    try device.age(by: day)
+    try age(device, by: day)
     try device.execute("UPDATE t SET b = 'tuesday' WHERE id = '1'")
     _ = try #require(try device.store.undo())
     #expect(

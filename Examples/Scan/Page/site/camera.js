@@ -1,5 +1,7 @@
 // The camera: what it sees, how near it is, and one frame of it whenever the person wants.
 
+import { earlyStream, isAllowed, openLens, release } from "/lens.js";
+
 /** How near a camera comes that has no zoom of its own. Its picture is cropped. */
 const NEAREST = 4;
 
@@ -30,19 +32,19 @@ export class Camera {
 
   /** Begins, if the person agreed before, and ends. */
   async want(isWanted) {
+    const early = earlyStream();
+    if (!isWanted) early?.then(release, () => {});
     if (isWanted === this.isWanted) return;
     this.isWanted = isWanted;
     if (!isWanted) {
       this.#stop();
       return;
     }
-    // The browser takes a while for each answer.
-    const zooms = mayZoom();
-    if (this.state === "resting" || await isAllowed()) await this.start(zooms);
+    if (this.state === "resting" || await isAllowed()) await this.start(early);
   }
 
-  /** Asks the browser, which may ask the person. */
-  async start(zooms = mayZoom()) {
+  /** @param early of a stream that was asked for before. */
+  async start(early = null) {
     if (["starting", "waking", "live"].includes(this.state)) return;
     if (!navigator.mediaDevices) {
       this.#become("none");
@@ -50,12 +52,7 @@ export class Camera {
     }
     this.#become(this.state === "paused" ? "waking" : "starting");
     try {
-      const stream = await navigator.mediaDevices.getUserMedia({
-        video: {
-          facingMode: "environment", width: { ideal: 1920 }, height: { ideal: 1080 },
-          frameRate: { ideal: 30 }, zoom: await zooms,
-        },
-      });
+      const stream = await early ?? await openLens();
       if (this.isWanted) await this.#show(stream); else release(stream);
     } catch (error) {
       this.#release();
@@ -218,27 +215,6 @@ export class Camera {
     this.state = state;
     this.changed();
   }
-}
-
-function release(stream) {
-  for (const track of stream?.getTracks() ?? []) track.stop();
-}
-
-async function permission(more) {
-  try {
-    return (await navigator.permissions.query({ name: "camera", ...more })).state;
-  } catch {
-    // A browser that can't say so is asked when the person wants it.
-    return null;
-  }
-}
-
-const isAllowed = async () => await permission() === "granted";
-
-/** Chromium tells of a zoom only those who asked for it, and refuses all to those who may not. */
-async function mayZoom() {
-  const state = await permission({ panTiltZoom: true });
-  return state && state !== "denied" ? true : undefined;
 }
 
 /** Where photos are made, beside the page, which goes on meanwhile. */

@@ -1,8 +1,8 @@
 // The page's own files while the program is down. What the program answers is never kept.
 
 const FILES = ["/", "/kit.css", "/kit.js", "/scan.css", "/scan.js", "/book.js", "/camera.js",
-  "/finder.js", "/library.js", "/menu.js", "/outbox.js", "/photos.js", "/shrink.js", "/store.js", "/wing.svg",
-  "/manifest.json"];
+  "/finder.js", "/lens.js", "/library.js", "/menu.js", "/outbox.js", "/photos.js", "/shrink.js",
+  "/store.js", "/wing.svg", "/manifest.json"];
 
 addEventListener("install", (event) => {
   event.waitUntil(caches.open("shell").then((shell) => shell.addAll(FILES))
