@@ -100,7 +100,10 @@ struct ScanDatabase: Sendable {
     DROP TRIGGER bookInserted;
     DROP TRIGGER bookDeleted;
     DROP TRIGGER bookUpdated;
+    -- What a REPLACE removed fired no trigger.
     CREATE TRIGGER bookInserted AFTER INSERT ON book BEGIN
+      DELETE FROM bookText WHERE rowid = (SELECT number FROM bookNumber WHERE isbn = new.isbn);
+      DELETE FROM bookNumber WHERE isbn = new.isbn;
       INSERT INTO bookNumber (isbn) VALUES (new.isbn);
       INSERT INTO bookText (rowid, isbn, title, author)
         SELECT number, new.isbn, new.title, new.author FROM bookNumber WHERE isbn = new.isbn;

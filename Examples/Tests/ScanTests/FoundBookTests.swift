@@ -98,6 +98,9 @@ struct FoundBookTests {
       try db.execute(sql: "DELETE FROM book WHERE isbn = '9'")
       #expect(try found("again", in: db) == ["6"])
       #expect(try found("dune", in: db) == [])
+      try db.execute(sql: "REPLACE INTO book (isbn, title) VALUES ('7', 'Kim, again')")
+      try db.execute(sql: "DELETE FROM book WHERE isbn = '7'")
+      try Book(isbn: "5", title: "King Lear").insert(db)
       #expect(try BooksDocument(["text": "k"], in: db).count == 1)
     }
   }

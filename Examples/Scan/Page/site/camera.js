@@ -45,7 +45,10 @@ export class Camera {
 
   /** @param early of a stream that was asked for before. */
   async start(early = null) {
-    if (["starting", "waking", "live"].includes(this.state)) return;
+    if (["starting", "waking", "live"].includes(this.state)) {
+      early?.then(release, () => {});
+      return;
+    }
     if (!navigator.mediaDevices) {
       this.#become("none");
       return;

@@ -49,3 +49,6 @@ export function earlyStream() {
   early = null;
   return taken;
 }
+
+// No camera stays on for a page whose other modules did not come.
+addEventListener("load", () => earlyStream()?.then(release, () => {}));
