@@ -7,10 +7,10 @@ struct NotedRow {
   private let keyCount: Int
   private let isPlain: Bool
   private let scan: FastStatement
-  /// Of the operation that the row goes into.
-  private var stamp: Stamp
-  /// Of the seal's first operation.
-  private let firstTime: HybridTime
+  /// Those that it goes through, and how many it has been through; `nil` for all.
+  private let notes: [BurstNote]?
+  private var noteCount = 0
+  private let stamp: Stamp
   private let authors: Authors
   private let transaction: StoreTransaction
   /// Of the operation that the row goes into.
@@ -47,11 +47,17 @@ struct NotedRow {
   /// Columns that show another value than was written: an extreme that won, a set in its one form.
   private(set) var lost: [(column: String, value: SQLiteValue)] = []
 
-  /// - Parameter time: of the seal's first operation.
-  init(_ sql: TableSQL, scan: FastStatement, time: HybridTime, in transaction: StoreTransaction) {
+  /// - Parameters:
+  ///   - scan: of all notes, or of one of `notes`.
+  ///   - time: of the operation that the rows go into.
+  init(
+    _ sql: TableSQL, scan: FastStatement, _ notes: [BurstNote]?, at time: HybridTime,
+    in transaction: StoreTransaction
+  ) {
     self.sql = sql
     self.scan = scan
-    (stamp, firstTime) = (Stamp(time: time, author: 0), time)
+    self.notes = notes
+    stamp = Stamp(time: time, author: 0)
     self.transaction = transaction
     authors = transaction.authors
     keyCount = sql.shape.keyColumns.count
@@ -61,16 +67,7 @@ struct NotedRow {
     keyWriter.reserve(64)
   }
 
-  /// Notes from the current one on are of a later burst.
-  mutating func begin(at time: HybridTime) { stamp = Stamp(time: time, author: 0) }
-
-  private func isOfThisSeal(_ other: Stamp?) -> Bool {
-    guard let other else { return false }
-    return other.author == 0 && other.time >= firstTime
-  }
-
   var exists: Bool { scan.int64(stateColumn + 5) == 1 }
-  var noteRow: Int64 { scan.int64(0) }
   /// It was deleted, and its values are those that it held.
   private var isGone: Bool { scan.int64(stateColumn + 5) == 2 }
   /// No operation can hold the row's change.
@@ -87,7 +84,7 @@ struct NotedRow {
   /// be a second one of the same end; and a table that syncs again notes what it has not, where
   /// deletes keep the row also of what was deleted before.
   private func isGoneAgain(_ deleted: RowState) -> Bool {
-    !isOfThisSeal(deleted.presence?.deletion ?? deleted.stamp)
+    (deleted.presence?.deletion ?? deleted.stamp) != stamp
       && (isGone || !sql.shape.deletes.keepsContent)
   }
 
@@ -95,8 +92,9 @@ struct NotedRow {
   /// was written to a row before it went has to come before its end, and notes of that come after
   /// one of a row that stayed.
   mutating func step() throws -> Bool {
-    while try scan.step() {
+    while try stepScan() {
       note = try Note(scan, 1, count: sql.shape.maskCount)
+      if let columns = notes?[noteCount - 1].columns { note = .written(columns) }
       if note == .maybeGone { hasMaybeGone = true } else if isAtMaybeGone { continue }
       readKey()
       return true
@@ -104,7 +102,17 @@ struct NotedRow {
     if isAtMaybeGone || !hasMaybeGone { return false }
     isAtMaybeGone = true
     scan.reset()
+    noteCount = 0
     return try step()
+  }
+
+  private mutating func stepScan() throws -> Bool {
+    guard let notes else { return try scan.step() }
+    if noteCount == notes.count { return false }
+    scan.reset()
+    scan.bind(1, notes[noteCount].row)
+    noteCount += 1
+    return try scan.step()
   }
 
   private mutating func readKey() {
@@ -158,12 +166,12 @@ struct NotedRow {
     // Its end, if it went, has a note of its own, or this one comes again.
     case (.standing, let alive?, _), (.gone, let alive?, true),
       (.maybeGone, let alive?, _) where exists || !isAtMaybeGone:
-      if isOfThisSeal(alive.stamp) { standing.insert(packedKey) }
+      if alive.stamp == stamp { standing.insert(packedKey) }
     case (.gone, let alive?, false), (.maybeGone, let alive?, _): return deleted(alive)
     // Of a row that is gone, what is kept includes what was written last.
     case (.inserted(let columns), let alive?, _), (.written(let columns), let alive?, _):
       if !exists, !isGone { return deleted(alive) }
-      if case .inserted = note, isOfThisSeal(alive.stamp) {
+      if case .inserted = note, alive.stamp == stamp {
         isInsertedAfterAll = !standing.contains(packedKey)
       }
       return try updated(alive, columns, wasHeld: wasHeld)
@@ -343,14 +351,14 @@ struct NotedRow {
     // What the first note of a key left, the second does not count again: of a row that was held
     // aside, of a sum that the column does not show, of what no operation holds of a set or a text.
     case .counter:
-      if isOfThisSeal(state.stamp(of: id)) { return nil }
+      if state.stamp(of: id) == stamp { return nil }
       return counterDifference(of: column, written, in: &state, wasHeld: wasHeld, isNew: isNew)
     case .set:
-      if isOfThisSeal(state.stamp(of: id)) { return nil }
+      if state.stamp(of: id) == stamp { return nil }
       return try change(of: index, in: &state, isComplete: !wasHeld, isNew: isNew)
         .map { .change($0.bytes) }
     case .text:
-      if isOfThisSeal(state.stamp(of: id)) { return nil }
+      if state.stamp(of: id) == stamp { return nil }
       if Planted.isActive(.editBeaten), let last = state.stamp(of: id), last.author != 0,
         let shown = state.text(of: id)?.shown
       {

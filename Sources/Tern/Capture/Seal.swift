@@ -25,8 +25,6 @@ struct Seal {
   private let hasHeld: Bool
   /// Whether a change of a row can leave children that SQLite took for its own before.
   private let hasConvertedReferences: Bool
-  /// Of tables whose notes belong to more than one operation, what is between two of these.
-  private var paused: [PausedTable] = []
 
   /// Columns whose written values lost, and the values that their table shows instead.
   private struct Restored {
@@ -54,13 +52,15 @@ struct Seal {
   static func run(
     in transaction: StoreTransaction, since start: ContinuousClock.Instant? = nil
   ) throws -> Range<UInt64> {
+    if transaction.large.hasRows {
+      for sql in transaction.sql { try transaction.large.noteAgain(sql) }
+    }
     let (noted, bursts) = try NoteBurst.all(in: transaction, since: start)
     if noted.isEmpty { return 0..<0 }
     var seal = try Seal(transaction)
-    if bursts.count > 1 { seal.paused = noted.map { _ in PausedTable() } }
     for burst in bursts {
       seal.begin(burst)
-      for (place, index) in noted.enumerated() { try seal.sealTable(index, at: place, burst) }
+      for index in noted { try seal.sealTable(index, burst) }
       try seal.end()
     }
     let sealed = try seal.finish(noted)
@@ -90,10 +90,6 @@ struct Seal {
 
   // MARK: - Rows
 
-  private final class PausedTable {
-    var content: OpenTable?
-  }
-
   /// What goes on from note to note of one table.
   private struct OpenTable: ~Copyable {
     let sql: TableSQL
@@ -108,39 +104,6 @@ struct Seal {
     var hasMigrated = false
     var children: ChildSearch?
     let moved: MovedVeils?
-    /// The row's note is of a later burst.
-    private var isAhead = false
-    private var isDone = false
-
-    init(
-      _ sql: TableSQL, at time: HybridTime, hasHeld: Bool, in transaction: StoreTransaction
-    ) throws {
-      let scan = try transaction.statement(sql.scanNotes)
-      let moved = hasHeld ? try MovedVeils(transaction, sql) : nil
-      let states = try StateBatch(transaction, sql)
-      (self.sql, self.scan, self.moved) = (sql, scan, moved)
-      self.states = states
-      row = NotedRow(sql, scan: scan, time: time, in: transaction)
-      known = KnownNotes(sql, hasHeld: hasHeld)
-    }
-
-    deinit { scan.reset() }
-
-    /// Goes on with notes of a later burst.
-    mutating func begin(at time: HybridTime, hasHeld: Bool) {
-      row.begin(at: time)
-      known = KnownNotes(sql, hasHeld: hasHeld)
-    }
-
-    mutating func step(through last: Int64) throws -> Bool {
-      if isDone { return false }
-      if !isAhead, try !row.step() {
-        isDone = true
-        return false
-      }
-      isAhead = last != .max && row.noteRow > last
-      return !isAhead
-    }
 
     /// The row's state before its note.
     mutating func state(_ hash: UInt64, in transaction: StoreTransaction) throws -> RowState? {
@@ -164,20 +127,19 @@ struct Seal {
     }
   }
 
-  /// - Parameter place: of the table among those that have notes.
-  private mutating func sealTable(_ index: Int, at place: Int, _ burst: NoteBurst) throws {
+  private mutating func sealTable(_ index: Int, _ burst: NoteBurst) throws {
     let sql = transaction.sql[index]
-    var table = try openTable(sql, at: place)
-    try sealNotes(of: index, &table, burst)
-    if burst.isLast { try close(table) } else { paused[place].content = consume table }
-  }
-
-  private mutating func sealNotes(
-    of index: Int, _ table: inout OpenTable, _ burst: NoteBurst
-  ) throws {
-    let sql = table.sql
+    let notes = burst.notes.map { $0[index] ?? [] }
+    if !burst.isLast, notes?.isEmpty ?? false { return }
+    let scan = try transaction.statement(notes == nil ? sql.scanNotes : sql.scanNote)
+    defer { scan.reset() }
+    var table = OpenTable(
+      sql: sql, scan: scan, states: try StateBatch(transaction, sql),
+      row: NotedRow(sql, scan: scan, notes, at: time, in: transaction),
+      known: KnownNotes(sql, hasHeld: hasHeld),
+      moved: hasHeld ? try MovedVeils(transaction, sql) : nil)
     var scanned = 0
-    while try table.step(through: burst.lastNote(of: index)) {
+    while try table.row.step() {
       scanned += 1
       if Planted.isActive(.noteLost), (scanned + Int(time.milliseconds)) % 5 == 0 { continue }
       if sql.settleKey != nil, table.row.exists, table.row.hasLookalikeKey {
@@ -214,23 +176,12 @@ struct Seal {
         try cut(continues: true)
       }
     }
-    if table.isOpen { body.appendEndOfBlock() }
-    table.isOpen = false
-  }
-
-  private func close(_ table: consuming OpenTable) throws {
     try table.states.flush()
-    if !table.sql.notedOrphans.isEmpty { try noteOrphans(table.sql) }
-    if table.sql.shape.pointer != nil { try lookAtFolded(table.sql) }
-  }
-
-  private func openTable(_ sql: TableSQL, at place: Int) throws -> OpenTable {
-    if !paused.isEmpty, var table = paused[place].content.take() {
-      table.begin(at: time, hasHeld: hasHeld)
-      return table
-    }
-    if transaction.large.hasRows { try transaction.large.noteAgain(sql) }
-    return try OpenTable(sql, at: time, hasHeld: hasHeld, in: transaction)
+    if table.isOpen { body.appendEndOfBlock() }
+    // These look at all notes of the table.
+    if !burst.isLast { return }
+    if !sql.notedOrphans.isEmpty { try noteOrphans(sql) }
+    if sql.shape.pointer != nil { try lookAtFolded(sql) }
   }
 
   /// Puts a row's change into the body, and its state into the store.

@@ -21,6 +21,11 @@ struct ColumnMask: Equatable {
     (0...rest.count).allSatisfy { self[$0] & ~other[$0] == 0 }
   }
 
+  func subtracting(_ other: ColumnMask) -> ColumnMask {
+    ColumnMask(
+      first: first & ~other.first, rest: rest.indices.map { rest[$0] & ~other[$0 + 1] })
+  }
+
   mutating func formUnion(_ other: ColumnMask) {
     let count = max(rest.count, other.rest.count)
     self = ColumnMask(

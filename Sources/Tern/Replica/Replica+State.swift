@@ -11,7 +11,8 @@ extension Replica {
     return try await BlockingWork.shared.run { try store.replicaID() }
   }
 
-  /// Makes one operation of all that was noted until now, as an engine does before it pushes.
+  /// Makes an operation of what was noted until now, as an engine does before it pushes; several
+  /// where nothing was written for a minute in between.
   /// Nobody has to call it: it is for who wants to see what became of a write.
   ///
   /// One transaction on the writing connection, and a second where rows that are quarantined are to

@@ -11,13 +11,17 @@ final class TableSQL: Sendable {
   let heading: [UInt8]
   /// How many tables and columns it names.
   let headingNames: Int
-  /// Columns: rowid, masks, keys, life, time, author, covered, cells, where the values are from (1:
+  /// Columns: ms, masks, keys, life, time, author, covered, cells, where the values are from (1:
   /// the row, 2: what it held when it was deleted, 0: nowhere), values.
   let scanNotes: String
+  /// The same of one note. Bound: its rowid.
+  let scanNote: String
   /// Columns: of the last note and of the first, ms.
   let noteTimes: String
   /// Columns: rowid, ms; the last note first.
   let noteTimesBackwards: String
+  /// Columns: rowid, masks, keys; the last note first.
+  let notesBackwards: String
   let deleteNotes: String
   /// Of keys that were changed: the one before, and the one now.
   let movedKeys: String
@@ -59,10 +63,15 @@ final class TableSQL: Sendable {
     var heading = ByteWriter()
     heading.append(block: shape.block)
     (self.heading, headingNames) = (heading.bytes, shape.block.nameCount)
-    scanNotes = builder.scanNotes
+    scanNotes = builder.scanNotes + " ORDER BY n.rowid"
+    scanNote = builder.scanNotes + " WHERE n.rowid = ?1"
     noteTimes = """
-      SELECT ms, iif(rowid > 1, (SELECT ms FROM \(note.noteTable) ORDER BY rowid LIMIT 1), ms)
+      SELECT ms, (SELECT ms FROM \(note.noteTable) ORDER BY rowid LIMIT 1)
       FROM \(note.noteTable) ORDER BY rowid DESC LIMIT 1
+      """
+    notesBackwards = """
+      SELECT \((["rowid"] + note.maskNames + note.keyNames).joined(separator: ", "))
+      FROM \(note.noteTable) ORDER BY rowid DESC
       """
     noteTimesBackwards = "SELECT rowid, ms FROM \(note.noteTable) ORDER BY rowid DESC"
     deleteNotes = "DELETE FROM \(note.noteTable)"
@@ -129,7 +138,7 @@ private struct Builder {
   var scanNotes: String {
     let keys = note.keyNames
     let columns =
-      ["n.rowid"] + note.maskNames.map { "n.\($0)" } + keys.map { "n.\($0)" }
+      ["n.ms"] + note.maskNames.map { "n.\($0)" } + keys.map { "n.\($0)" }
       + ["r.life", "r.time", "r.author", "r.covered", "r.cells"]
       + values
     return """
@@ -138,7 +147,6 @@ private struct Builder {
       LEFT JOIN \(table) AS t
         ON \(matches(shape.keyColumns.map { "t.\($0.quoted)" }, keys.map { "n.\($0)" }))
       \(joinedGone)
-      ORDER BY n.rowid
       """
   }
 

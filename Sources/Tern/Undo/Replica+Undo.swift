@@ -21,8 +21,8 @@ extension Replica {
   /// a UNIQUE index by now, is left and reported. Another call takes back the operation before;
   /// undoing is not itself undone.
   ///
-  /// Seals what was written first. An operation is what one ``write(_:)`` did, or everything
-  /// between two seals. Rows that were there before their table began to sync are never taken away,
+  /// Seals what was written first. An operation is what one ``write(_:)`` did, or what was written
+  /// between two seals without a minute's pause. Rows that were there before their table began to sync are never taken away,
   /// nor are those that a migration brought: the first edit of one stays, and is
   /// reported as forgotten.
   ///

@@ -56,6 +56,8 @@ private final class BurstWorld {
   private let schema: SyncSchema
   private let late, prompt: Device
   private var generator: SeededGenerator
+  /// Rows that came or went in a burst, all of which is of the last burst that wrote to them.
+  private var replaced: Set<String> = []
 
   init(_ seed: UInt64) throws {
     self.seed = seed
@@ -75,6 +77,7 @@ private final class BurstWorld {
   func run() throws {
     try write(burst: 0)
     for device in [late, prompt] { try device.store.seal() }
+    replaced = []
     for burst in 1...Int64.random(in: 2...5, using: &generator) {
       try write(burst: burst)
       try prompt.store.seal()
@@ -87,10 +90,13 @@ private final class BurstWorld {
       }
     }
     let (found, expected) = (try times(late), try times(prompt))
-    for (place, time) in expected where found[place] != time {
+    for (place, time) in expected {
+      let row = String(place.prefix(while: { $0 != "." }))
+      let late = found[place] ?? -1
+      if replaced.contains(row) ? late >= time : late == time { continue }
       throw Difference(
         what: "INV-02: seed \(seed): \(place) was written in burst \(time), and is sealed as if in "
-          + "\(found[place].map(String.init) ?? "none")")
+          + "\(late)")
     }
     // To who has nothing of either, both say the same.
     let copies = try [late, prompt].map { device -> Device in
@@ -125,6 +131,9 @@ private final class BurstWorld {
     let key = Int.random(in: 1...4, using: &generator)
     let other = Int.random(in: 1...4, using: &generator)
     let value = Int.random(in: 1...99, using: &generator)
+    let kind = Int.random(in: 0..<14, using: &generator)
+    let (table, isUpdate) = ([2, 3, 10, 11, 13].contains(kind) ? "s" : "t", (4...9) ~= kind)
+    if !isUpdate, kind != 11 { replaced.formUnion(["\(table)/\(key)", "\(table)/\(other)"]) }
     return [
       "INSERT OR IGNORE INTO t (id, u, a, n) VALUES ('\(key)', 'u\(other)', \(value), \(value))",
       "INSERT OR REPLACE INTO t (id, u, a, body) VALUES ('\(key)', 'u\(other)', \(value), 'x')",
@@ -139,7 +148,7 @@ private final class BurstWorld {
       "UPDATE OR IGNORE s SET id = '\(other)' WHERE id = '\(key)'",
       "UPDATE s SET a = \(value) WHERE id = '\(key)'",
       "DELETE FROM t WHERE id = '\(key)'", "DELETE FROM s WHERE id = '\(key)'",
-    ].randomElement(using: &generator)!
+    ][kind]
   }
 
   /// The burst of the last write, of each last writer's column of each row that is there.

@@ -134,6 +134,25 @@ struct BurstTests {
     #expect(try device.store.canonicalState() == other.store.canonicalState())
   }
 
+  /// An operation of Monday that had what was written on Friday would be what an undo goes back to.
+  @Test func `an undo takes back what was written in several bursts`() throws {
+    let (device, other) = try pair()
+    try device.execute(
+      "UPDATE t SET a = 'monday', n = 5 WHERE id = '1'; INSERT INTO t VALUES ('3', 'new', 1, 0)")
+    try device.execute("UPDATE t SET a = 'monday' WHERE id = '2'")
+    try age(device, by: day)
+    try device.execute(
+      "UPDATE t SET a = 'tuesday', n = 7 WHERE id = '1'; UPDATE t SET a = 'old' WHERE id = '3'")
+    try device.execute("DELETE FROM t WHERE id = '2'")
+    _ = try #require(try device.store.undo())
+    try meet(device, other)
+    for rows in try [device, other].map({ try $0.rows("SELECT id, a, n FROM t ORDER BY id") }) {
+      #expect(rows.map { $0[0] } == ["1".databaseValue, "2".databaseValue])
+      #expect(rows[0] == ["1".databaseValue, "old".databaseValue, 0.databaseValue])
+      #expect(rows[1][1] == "old".databaseValue)
+    }
+  }
+
   @Test func `an undo takes back the last burst alone`() throws {
     let (device, _) = try pair()
     try device.execute("UPDATE t SET a = 'monday' WHERE id = '1'")
