@@ -22,9 +22,9 @@ extension Replica {
   /// undoing is not itself undone.
   ///
   /// Seals what was written first. An operation is what one ``write(_:)`` did, or what was written
-  /// between two seals without a minute's pause. Rows that were there before their table began to sync are never taken away,
-  /// nor are those that a migration brought: the first edit of one stays, and is
-  /// reported as forgotten.
+  /// between two seals without a minute's pause. Rows that were there before their table began to
+  /// sync are never taken away, nor are those that a migration brought: the first edit of one
+  /// stays, and is reported as forgotten.
   ///
   /// Cost: one pass over the log's bytes; of more than 8 rows, every operation is decoded.
   ///
