@@ -91,7 +91,7 @@ struct PageGuardTests {
   @Test(arguments: [
     ("Sources/CTernPages", ["kit.c", "inspect.c", "dashboard.c"], 11),
     // The kit's are reached by a link.
-    ("Examples/Scan/Page", ["pages.c"], 13),
+    ("Examples/Scan/Page", ["pages.c"], 14),
     ("Examples/Translate/Page", ["pages.c"], 16),
   ])
   func `a page has no markup of data, no inline code, and nothing from elsewhere`(
