@@ -56,8 +56,9 @@ private final class BurstWorld {
   private let schema: SyncSchema
   private let late, prompt: Device
   private var generator: SeededGenerator
-  /// Rows that came or went in a burst, all of which is of the last burst that wrote to them.
+  /// Rows that came or went in a burst, or may have, all of which is of the last burst that wrote to them.
   private var replaced: Set<String> = []
+  private var touchesUnique = true
 
   init(_ seed: UInt64) throws {
     self.seed = seed
@@ -78,6 +79,7 @@ private final class BurstWorld {
     try write(burst: 0)
     for device in [late, prompt] { try device.store.seal() }
     replaced = []
+    touchesUnique = Bool.random(using: &generator)
     for burst in 1...Int64.random(in: 2...5, using: &generator) {
       try write(burst: burst)
       try prompt.store.seal()
@@ -131,9 +133,12 @@ private final class BurstWorld {
     let key = Int.random(in: 1...4, using: &generator)
     let other = Int.random(in: 1...4, using: &generator)
     let value = Int.random(in: 1...99, using: &generator)
-    let kind = Int.random(in: 0..<14, using: &generator)
+    var kind = Int.random(in: 0..<14, using: &generator)
+    if !touchesUnique, [0, 1, 6, 7].contains(kind) { kind = 4 + kind % 2 }
     let (table, isUpdate) = ([2, 3, 10, 11, 13].contains(kind) ? "s" : "t", (4...9) ~= kind)
     if !isUpdate, kind != 11 { replaced.formUnion(["\(table)/\(key)", "\(table)/\(other)"]) }
+    // Whatever row has that UNIQUE value is noted as one that may go.
+    if [0, 1, 6, 7].contains(kind) { replaced.formUnion((1...4).map { "t/\($0)" }) }
     return [
       "INSERT OR IGNORE INTO t (id, u, a, n) VALUES ('\(key)', 'u\(other)', \(value), \(value))",
       "INSERT OR REPLACE INTO t (id, u, a, body) VALUES ('\(key)', 'u\(other)', \(value), 'x')",
