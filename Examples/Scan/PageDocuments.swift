@@ -51,14 +51,20 @@ struct BooksDocument: Encodable, Sendable {
     let isVain = words == nil && query["text"]?.isEmpty == false
     var request = isVain ? Book.none() : Book.all()
     let texts: SQL = "FROM bookText WHERE bookText MATCH \(words)"
-    // In the order that is wanted, and no further than the limit, each is looked up among those found.
-    let number: SQL = "(SELECT number FROM bookNumber WHERE isbn = book.isbn)"
-    if words != nil { request = request.filter(literal: "\(number) IN (SELECT rowid \(texts))") }
+    let found = try words.map { _ in
+      try SQLRequest<Int>("SELECT count(*) \(texts)").fetchOne(db) ?? 0
+    }
+    if let found {
+      // Of many, each is looked up among those found, in the order that is wanted and no further
+      // than the limit. A few are sorted sooner.
+      let number: SQL = "(SELECT number FROM bookNumber WHERE isbn = book.isbn)"
+      let few: SQL = "SELECT isbn FROM bookNumber WHERE number IN (SELECT rowid \(texts))"
+      request = request.filter(
+        literal: found > 200 ? "\(number) IN (SELECT rowid \(texts))" : "isbn IN (\(few))")
+    }
     if query["review"] != nil { request = request.filter(literal: Book.toReview) }
     // Each book has one text, and those are counted sooner.
-    let found: SQLRequest<Int> = "SELECT count(*) \(texts)"
-    let isByText = words != nil && query["review"] == nil
-    count = try isByText ? found.fetchOne(db) ?? 0 : request.fetchCount(db)
+    count = try query["review"] == nil ? found ?? request.fetchCount(db) : request.fetchCount(db)
     let order = Self.orders[query["order"] ?? "added"] ?? "isbn"
     let limit = min(max(Int(query["limit"] ?? "") ?? 200, 1), 10_000)
     books = try request.order(sql: order + ", isbn").limit(limit).fetchAll(db)

@@ -105,6 +105,47 @@ struct FoundBookTests {
     }
   }
 
+  @Test func `few books and many are found in the order that is wanted, and counted`() async throws
+  {
+    try await inLibrary { db in
+      // More than 200 have "song" and are searched otherwise than the rest.
+      for number in 0..<400 {
+        let title = number % 4 == 0 ? "Quiet \(number)" : "Songs \(number)"
+        try Book(
+          isbn: "\(1000 + number)", title: title, confidence: number % 2 == 0 ? 0.5 : 0.9,
+          addedMilliseconds: Int64(number)
+        ).insert(db)
+      }
+      for (word, isFound) in [
+        ("so", { $0 % 4 != 0 }), ("quiet", { $0 % 4 == 0 }), ("399", { $0 == 399 }),
+      ] as [(String, (Int) -> Bool)] {
+        for review in [false, true] {
+          let wanted = (0..<400).reversed()
+            .filter { isFound($0) && (!review || $0 % 2 == 0) }.map { "\(1000 + $0)" }
+          var query = ["text": word, "limit": "10"]
+          if review { query["review"] = "yes" }
+          let document = try BooksDocument(query, in: db)
+          #expect(document.count == wanted.count)
+          #expect(document.books.map(\.isbn) == Array(wanted.prefix(10)))
+        }
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("é", ["1"]), ("ÉTÉ", ["1"]), ("l'été", ["1"]), ("l été AND", []), ("or", ["2"]),
+    ("OR not", ["2"]), ("title:or", []), ("\"\u{301}", []), ("é\"\u{301}", ["1"]), ("—", []),
+    ("*", []), ("\0", []), ("7 ways", ["3"]), ("3", ["3"]), ("", ["1", "2", "3"]),
+  ])
+  func `a search takes any text`(_ text: String, _ isbns: [String]) async throws {
+    try await inLibrary { db in
+      try Book(isbn: "1", title: "L'été").insert(db)
+      try Book(isbn: "2", title: "Or NOT").insert(db)
+      try Book(isbn: "3", title: "7 ways").insert(db)
+      #expect(try found(text, in: db).sorted() == isbns)
+    }
+  }
+
   private func found(_ text: String, in db: Database) throws -> [String] {
     try BooksDocument(["text": text, "order": "title"], in: db).books.map(\.isbn)
   }

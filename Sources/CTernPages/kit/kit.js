@@ -15,7 +15,8 @@ export function h(name, attributes = {}, ...children) {
 
 /** Makes the children of an element those given, and keeps what is equal: with it the focus, what
  * is selected, and where it is scrolled. Elements with another `data-key` are others, and one with
- * the same key stays when those before it go. */
+ * the same key stays when those before it go. A child that is there already stays as it is, and so
+ * do the children of an element with `data-own`, which are another call's. */
 export function morph(element, children) {
   const wanted = children.flat(Infinity).map((child) => (child instanceof Node ? child
     : document.createTextNode(String(child))));
@@ -29,6 +30,8 @@ export function morph(element, children) {
     }
     if (!present) {
       element.append(child);
+    } else if (present === child) {
+      present = present.nextSibling;
     } else if (isSame(present, child)) {
       const old = present;
       present = present.nextSibling;
@@ -63,7 +66,7 @@ function morphOne(present, wanted) {
     // A field that somebody wrote into shows what the attribute says no more by itself.
     if (name === "value" && present !== document.activeElement) present.value = value;
   }
-  morph(present, [...wanted.childNodes]);
+  if (wanted.dataset.own === undefined) morph(present, [...wanted.childNodes]);
 }
 
 function isSame(one, other) {

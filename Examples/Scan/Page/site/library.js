@@ -1,15 +1,33 @@
 // The library: what is looked for, and the books as a grid.
 
 import { needsReview } from "/book.js";
-import { bytes, count, h, several } from "/kit.js";
+import { bytes, count, h, morph, several } from "/kit.js";
 
 const orders = [["added", "Newest first"], ["title", "Title"], ["author", "Author"],
   ["sure", "Least sure first"]];
 
-/** @param covers gives the address of a cover's picture, once there is one. */
-export function library({ asked, books, file }, covers) {
-  return [tools(asked, file), ...shelf(asked, books, file, covers), tables(file), use(file)]
-    .filter(Boolean);
+/** All but the cards, which `fill` puts into the grid. */
+export function library({ asked, books, file }) {
+  return [tools(asked, file), ...shelf(asked, books, file), tables(file), use(file)].filter(Boolean);
+}
+
+/** What a card in the grid shows. */
+const drawn = new WeakMap();
+
+/** Puts the books' cards into the grid. One that shows the same already stays as it is.
+ * @param covers gives the address of a cover's picture, once there is one. */
+export function fill(grid, books, inConflict, covers) {
+  const present = new Map([...grid.children].map((old) => [old.dataset.key, old]));
+  morph(grid, books.map((book) => {
+    const parts = [book, covers.get(book.coverURL), inConflict.includes(book.isbn)];
+    const shows = JSON.stringify(parts);
+    const old = present.get(book.isbn);
+    if (old && drawn.get(old) === shows) return old;
+    const made = card(...parts);
+    // An old one takes over what a new one shows.
+    for (const element of [old, made]) if (element) drawn.set(element, shows);
+    return made;
+  }));
 }
 
 function tools(asked, file) {
@@ -38,7 +56,7 @@ function use({ coverBytes, mostCoverBytes }) {
     h("button", { "data-act": "clearCovers" }, "Clear covers"));
 }
 
-function shelf(asked, books, file, covers) {
+function shelf(asked, books, file) {
   if (!books) return [h("p", { class: "quiet", "data-key": "first" }, "Reading the library…")];
   if (!file.books) {
     return [h("div", { class: "empty", "data-key": "none" },
@@ -57,21 +75,20 @@ function shelf(asked, books, file, covers) {
   return [
     h("h2", { "data-key": "count" }, asked.text || asked.review
       ? `${several(books.count, "book")} of ${count(file.books)}` : several(books.count, "book")),
-    h("ul", { class: "grid", "data-key": "grid" }, books.books.map((book) => card(book, file, covers))),
+    h("ul", { id: "grid", class: "grid", "data-key": "grid", "data-own": true }),
     rest > 0 && h("button", { "data-act": "more", "data-key": "more" },
       `Show more: ${count(rest)} left`),
   ].filter(Boolean);
 }
 
-function card(book, { inConflict }, covers) {
-  const picture = covers.get(book.coverURL);
+function card(book, picture, hasTwoVersions) {
   return h("li", { class: "book", "data-key": book.isbn },
     h("button", { class: picture ? "cover pictured" : "cover", "data-act": "book", "data-isbn": book.isbn },
       picture && h("img", { src: picture, alt: "", "data-key": "picture" }),
       h("strong", { class: "value", "data-key": "title" }, book.title),
       h("span", { class: "value", "data-key": "author" }, book.author ?? "")),
     h("p", { class: "facts" },
-      inConflict.includes(book.isbn) && h("span", { class: "review" }, "two versions"),
+      hasTwoVersions && h("span", { class: "review" }, "two versions"),
       needsReview(book) && h("span", { class: "review" }, "review"),
       h("span", { class: "number" }, `${Math.round(book.confidence * 100)} % sure`),
       book.timesScanned > 1 && h("span", { class: "number quiet" },

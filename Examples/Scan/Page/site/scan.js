@@ -5,7 +5,7 @@ import { announce, bytes, confirmed, countdown, h, morph, Program, Refusal, seve
 import { book } from "/book.js";
 import { Camera, Darkroom } from "/camera.js";
 import { finder, watchLens } from "/finder.js";
-import { library } from "/library.js";
+import { fill, library } from "/library.js";
 import { watchMenu } from "/menu.js";
 import { Outbox } from "/outbox.js";
 import { counts, detail, isShown, itemDetail, strip } from "/photos.js";
@@ -17,8 +17,10 @@ const [main, sheet] = [part("main"), part("sheet")];
 
 const views = [["capture", "Photos"], ["library", "Library"]];
 
-/** How many books are shown at once: of those that are looked for while somebody types, a screen. */
-const [SCREEN, SOME] = [32, 200];
+/** How many books are shown at once. */
+const SOME = 100;
+/** And while somebody types: about as many as the window has room for, of cards with their gaps. */
+const screenful = () => Math.min(Math.ceil(innerWidth / 152), 7) * Math.ceil((innerHeight - 200) / 274);
 
 const state = {
   file: null, books: null, asked: { text: "", order: "added", review: false, limit: SOME },
@@ -353,8 +355,10 @@ function show() {
   document.title = `${views.find(([name]) => name === current)[1]} – scan`;
   morph(part("photos"), strip(file?.photos ?? [], outbox.items, previews));
   // Above the shutter, and above the books.
-  if (current === "library") main.before(part("queue")); else main.after(part("queue"));
+  const [side, put] = current === "library" ? ["previousSibling", "before"] : ["nextSibling", "after"];
+  if (main[side] !== part("queue")) main[put](part("queue"));
   morph(main, [...notices(), ...content(current, file)]);
+  if (part("grid")) fill(part("grid"), state.books.books, file.inConflict, covers);
   morph(part("controls"), current === "capture" ? controls() : []);
   // By the wheel it moves while it has the focus, too.
   if (part("zoom")) part("zoom").value = camera.zoom;
@@ -408,7 +412,7 @@ function showToast() {
 
 function content(current, file) {
   if (current === "library") {
-    if (file) return library(state, covers);
+    if (file) return library(state);
     return state.failure ? [] : [h("p", { class: "quiet", "data-key": "first" }, "One moment…")];
   }
   return finder(camera);
@@ -640,7 +644,7 @@ document.addEventListener("input", ({ target }) => {
     refresh("books");
   };
   // Cards take longer than the search. The others come in a pause.
-  look(SCREEN);
+  look(Math.max(screenful(), 7));
   clearTimeout(typing);
   typing = setTimeout(look, 300, SOME);
 });
