@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+import xml.etree.ElementTree as xml
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
@@ -49,8 +50,8 @@ WIDE = """() => document.documentElement.scrollWidth > document.documentElement.
 
 
 # What fades in is judged when it is there.
-STILL_NOW = """() => Promise.allSettled(document.getAnimations()
-  .filter((one) => one.effect.getComputedTiming().endTime !== Infinity).map((one) => one.finished))"""
+STILL_NOW = """() => document.getAnimations()
+  .filter((one) => one.effect.getComputedTiming().endTime !== Infinity).forEach((one) => one.finish())"""
 
 
 class Failed(Exception):
@@ -154,7 +155,44 @@ class Browser:
         self.pictures.mkdir(parents=True, exist_ok=True)
         self.arguments = ["--no-sandbox", "--disable-gpu", *arguments]
         self.beside = beside
-        self.found, self.states, self.left_out = [], 0, []
+        self.shown, self.left_out = [], []
+
+    @property
+    def states(self):
+        return len(self.shown)
+
+    @property
+    def found(self):
+        return [f"{picture.stem}: {problem}" for picture, problems in self.shown for problem in problems]
+
+    def run(self, flow, *arguments):
+        """A flow is a suite of tests, of which it is the first itself. Each state that it shows is another."""
+        began, before, failures = time.monotonic(), self.states, []
+        try:
+            return flow(self, *arguments)
+        except BaseException as error:
+            failures = [repr(error)]
+            raise
+        finally:
+            seconds = f"{time.monotonic() - began:.1f}"
+            print(f"{flow.__name__}: {seconds} s", flush=True)
+            self.record(flow.__name__, seconds, failures, self.shown[before:])
+
+    def record(self, flow, seconds, failures, shown):
+        """Writes what became of a suite, as JUnit does. The picture of a state is an attachment of its test."""
+        suite = xml.Element("testsuite", name=f"{self.pictures.name}.{flow}", tests=str(1 + len(shown)), time=seconds,
+                            failures=str(bool(failures) + sum(bool(problems) for _, problems in shown)))
+
+        def test(name, failures):
+            case = xml.SubElement(suite, "testcase", classname=flow, name=name)
+            for failure in failures:
+                xml.SubElement(case, "failure", message=failure)
+            return case
+
+        test(flow, failures)
+        for picture, problems in shown:
+            xml.SubElement(test(picture.stem, problems), "system-out").text = f"[[ATTACHMENT|{picture.resolve()}]]"
+        xml.ElementTree(suite).write(self.pictures / f"TEST-{flow}.xml", encoding="utf-8", xml_declaration=True)
 
     def leave_out(self, flow, reason):
         """Said again at the end, so that nobody takes it for shown."""
@@ -170,9 +208,8 @@ class Browser:
         if not self.beside:
             self.playwright.stop()
             return
-        self.beside.found += self.found
+        self.beside.shown += self.shown
         self.beside.left_out += self.left_out
-        self.beside.states += self.states
 
     @contextlib.contextmanager
     def page(self, address, look="desktop-light"):
@@ -195,8 +232,8 @@ class Browser:
     def state(self, page, name, look):
         """Takes a picture of a state, and looks for what is wrong with it."""
         page.evaluate(STILL_NOW)
-        page.screenshot(path=self.pictures / f"{name}-{look}.png", full_page=True)
-        self.states += 1
+        picture = self.pictures / f"{name}-{look}.png"
+        page.screenshot(path=picture, full_page=True)
         problems = []
         for violation in Axe().run(page, options=AXE).response["violations"]:
             nodes = [node["html"][:120] for node in violation["nodes"][:3]]
@@ -204,4 +241,4 @@ class Browser:
         problems += page.evaluate(SMALL)
         if page.evaluate(WIDE):
             problems.append("it is wider than the window")
-        self.found += [f"{name} {look}: {problem}" for problem in problems]
+        self.shown.append((picture, problems))

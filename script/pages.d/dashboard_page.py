@@ -312,9 +312,7 @@ def main(tern, pictures):
             prepare(rig)
             with Browser(pictures, "--host-resolver-rules=MAP stranger.test 127.0.0.1") as browser:
                 for flow in (shows_spaces, lets_operators_in, looks, keys, turns_pages, follows, strangers_stay_out):
-                    start = time.monotonic()
-                    flow(browser, rig)
-                    print(f"{flow.__name__}: {time.monotonic() - start:.1f} s", flush=True)
+                    browser.run(flow, rig)
         finally:
             rig.end()
         check(not [line for line in rig.lines if rig.token in line], "the log holds the token")

@@ -309,13 +309,11 @@ def main(tern, writer, pictures):
             with Browser(pictures, "--host-resolver-rules=MAP stranger.test 127.0.0.1") as browser:
                 server = rig.serve(None, "--allow-changes")
                 for flow in (shows, looks, picture, keys, follows, stay_out, changes):
-                    start = time.monotonic()
-                    flow(browser, rig, server)
-                    print(f"{flow.__name__}: {time.monotonic() - start:.1f} s", flush=True)
+                    browser.run(flow, rig, server)
                 with browser.page(server.address) as page:
                     page.get_by_role("heading", name="Replica main").wait_for()
                     disturbs_nothing(rig)
-                failures(browser, rig, server)
+                browser.run(failures, rig, server)
                 for process in rig.served:
                     process.end()
                     token = process.address.split("#")[1]

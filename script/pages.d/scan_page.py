@@ -427,9 +427,7 @@ def main(scan, recognizer, tern, pictures):
                              library.shows_covers, library.shows_both_versions,
                              library.has_menus, camera.takes_photos, camera.zooms, camera.focuses, camera.pauses, is_installed,
                              library.keeps_pace, looks, keys, strangers_stay_out):
-                    start = time.monotonic()
-                    server = flow(browser, rig, server) or server
-                    print(f"{flow.__name__}: {time.monotonic() - start:.1f} s", flush=True)
+                    server = browser.run(flow, rig, server) or server
                 server.end()
                 check(server.child.returncode == 0, f"SIGTERM ended the page with {server.child.returncode}")
                 token = server.address.split("#")[1]

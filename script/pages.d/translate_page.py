@@ -1336,9 +1336,7 @@ def run(flows, programs, pictures):
         try:
             with Browser(pictures, "--host-resolver-rules=MAP stranger.test 127.0.0.1") as browser:
                 for flow in flows:
-                    start = time.monotonic()
-                    flow(browser, rig)
-                    print(f"{flow.__name__}: {time.monotonic() - start:.1f} s", flush=True)
+                    browser.run(flow, rig)
                 for process in rig.served:
                     process.end()
                     token = process.address.split("#")[1]
