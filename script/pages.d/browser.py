@@ -155,11 +155,7 @@ class Browser:
         self.pictures.mkdir(parents=True, exist_ok=True)
         self.arguments = ["--no-sandbox", "--disable-gpu", *arguments]
         self.beside = beside
-        self.shown, self.left_out = [], []
-
-    @property
-    def states(self):
-        return len(self.shown)
+        self.shown, self.states, self.left_out = [], 0, []
 
     @property
     def found(self):
@@ -167,7 +163,7 @@ class Browser:
 
     def run(self, flow, *arguments):
         """A flow is a suite of tests, of which it is the first itself. Each state that it shows is another."""
-        began, before, failures = time.monotonic(), self.states, []
+        began, before, failures = time.monotonic(), len(self.shown), []
         try:
             return flow(self, *arguments)
         except BaseException as error:
@@ -210,6 +206,7 @@ class Browser:
             return
         self.beside.shown += self.shown
         self.beside.left_out += self.left_out
+        self.beside.states += self.states
 
     @contextlib.contextmanager
     def page(self, address, look="desktop-light"):
@@ -232,13 +229,18 @@ class Browser:
     def state(self, page, name, look):
         """Takes a picture of a state, and looks for what is wrong with it."""
         page.evaluate(STILL_NOW)
-        picture = self.pictures / f"{name}-{look}.png"
-        page.screenshot(path=picture, full_page=True)
-        problems = []
+        problems = self.picture(page, f"{name}-{look}", full_page=True)
+        self.states += 1
         for violation in Axe().run(page, options=AXE).response["violations"]:
             nodes = [node["html"][:120] for node in violation["nodes"][:3]]
             problems.append(f"{violation['id']}: {violation['help']}: {json.dumps(nodes)}")
         problems += page.evaluate(SMALL)
         if page.evaluate(WIDE):
             problems.append("it is wider than the window")
+
+    def picture(self, page, name, **how):
+        """Takes a picture. Returns a list for what is wrong with it."""
+        picture, problems = self.pictures / f"{name}.png", []
+        page.screenshot(path=picture, **how)
         self.shown.append((picture, problems))
+        return problems

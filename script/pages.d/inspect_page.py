@@ -297,7 +297,7 @@ def picture(browser, rig, page_server):
     with browser.page(page_server.address, "desktop-light") as page:
         view(page, "Inbox", "Quarantined rows")
         page.set_viewport_size({"width": DESKTOP["width"] - 120, "height": 640})
-        page.screenshot(path=browser.pictures / "readme.png")
+        browser.picture(page, "readme")
 
 
 def main(tern, writer, pictures):

@@ -294,7 +294,7 @@ def focuses(browser, rig, server):
         page.get_by_role("button", name="Focus").press("Enter")
         told(3, 0.5, 0.5)
         page.evaluate("document.getElementById('mark').getAnimations().forEach((one) => one.pause())")
-        page.screenshot(path=browser.pictures / "focus-phone-dark.png")
+        browser.picture(page, "focus-phone-dark")
         page.evaluate("document.getElementById('mark').getAnimations().forEach((one) => one.play())")
         # A finger that moved has not tapped.
         page.mouse.move(200, 300)

@@ -506,7 +506,7 @@ def sheet(browser, rig):
         stars = dialog.get_by_role("region", name="Favorite languages").locator("[data-act=pick]")
         eventually(lambda: [item.get_attribute("data-code") for item in stars.all()] == ["fr", "de", "ja", "ar", "it"],
                    "not the favorites, in their order")
-        page.screenshot(path=browser.pictures / "sheet-favorites.png")
+        browser.picture(page, "sheet-favorites")
         page.keyboard.press("Escape")
         page.locator("dialog").wait_for(state="detached")
         # Pressed for long, and by the key for menus: the favorites alone.
@@ -750,7 +750,7 @@ def swipes(browser, rig):
         fingers.drag([middle(late.locator(".asked"))], x=60, lifts=False)
         moved = late.locator(".asked").bounding_box()["x"]
         check(60 < moved < 90, f"the turn is at {moved}")
-        page.screenshot(path=browser.pictures / "swipe-begins.png")
+        browser.picture(page, "swipe-begins")
         go.set()
         eventually(lambda: rig.query("swipes", "SELECT count(*) FROM answer") == [(2,)], "it is not answered")
         page.evaluate(TWO_FRAMES)
@@ -762,7 +762,7 @@ def swipes(browser, rig):
         # Far enough: it goes, and comes back.
         fingers.drag([middle(late.locator(".came"))], x=-180, lifts=False)
         check(late.get_attribute("class") == "entry held enough", f"it is {late.get_attribute('class')}")
-        page.screenshot(path=browser.pictures / "swipe-enough.png")
+        browser.picture(page, "swipe-enough")
         fingers.lift()
         late.wait_for(state="detached")
         undo = page.locator(".toast").get_by_role("button", name="Undo")
@@ -808,13 +808,13 @@ def pulls(browser, rig):
         page.evaluate("scrollTo(0, 0)")
         fingers.drag([(200, 300)], y=50, lifts=False)
         pill.get_by_text("Pull down for a new conversation").wait_for()
-        page.screenshot(path=browser.pictures / "pull-begins.png")
+        browser.picture(page, "pull-begins")
         fingers.lift()
         pill.wait_for(state="hidden")
         check(page.url == talk, "a short pull did something")
         fingers.drag([(200, 300)], y=160, lifts=False)
         pill.get_by_text("Let go for a new conversation").wait_for()
-        page.screenshot(path=browser.pictures / "pull-enough.png")
+        browser.picture(page, "pull-enough")
         fingers.lift()
         back = page.locator(".toast").get_by_role("button", name="Go back")
         back.focus()
@@ -1025,7 +1025,7 @@ def speaks(browser, rig):
             page.locator("#choose-language").select_option(code)
             page.get_by_role("heading", name=title, level=2).wait_for()
             check(page.evaluate("document.documentElement.lang") == code, f"the page is not said to be in {code}")
-            page.screenshot(path=browser.pictures / f"settings-{code}.png", full_page=True)
+            browser.picture(page, f"settings-{code}", full_page=True)
             page.goto(talk)
             answer(page, f"<{TEXT}>").wait_for()
             if code in ("de", "ja"):
@@ -1201,7 +1201,7 @@ def listens(browser, rig):
                 page.locator("#wave").wait_for()
                 eventually(lambda: record.bounding_box()["width"] == 100, "the button does not grow")
                 eventually(lambda: page.evaluate("highest") > 15, "the wave stands still")
-                page.screenshot(path=browser.pictures / f"speech-recording-{look}.png")
+                browser.picture(page, f"speech-recording-{look}")
                 # It ends by itself: two seconds after the last word, and long before the sound does.
                 page.locator("#record[data-state=processing]").wait_for()
                 browser.state(page, "speech-processing", look)
@@ -1296,7 +1296,7 @@ def looks(browser, rig):
             if look in ("desktop-light", "phone-dark", "zoom-200"):
                 page.locator("[data-act=sheet][data-side=to]").click()
                 page.get_by_role("heading", name="Africa").wait_for()
-                page.screenshot(path=browser.pictures / f"sheet-{look}.png")
+                browser.picture(page, f"sheet-{look}")
                 # Of all six hundred, axe-core would need ten seconds.
                 page.locator("#language-search").fill("span")
                 page.get_by_role("heading", name="found").wait_for()
@@ -1320,7 +1320,7 @@ def picture(browser, rig):
         page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
         page.mouse.move(5, 400)
         page.evaluate(STILL_NOW)
-        page.screenshot(path=browser.pictures / "readme.png")
+        browser.picture(page, "readme")
 
 
 # Two halves, which run side by side.
