@@ -962,7 +962,7 @@ TIMES = """
 
 
 def measures(browser, rig):
-    """How soon the page is there, and a button answers: within 1 s and 100 ms, and four times that where it is busy."""
+    """How soon the page is there, and a button answers: within 1 s and 50 ms, and four times that where it is busy."""
     server = rig.serve("measures", service=rig.gemini.address)
     painted, opened, presses = [], [], {name: [] for name in PRESSES}
     for _ in range(3):
@@ -982,12 +982,14 @@ def measures(browser, rig):
     # Of three each, the one in the middle: another program may have had the processor in one of them.
     launch, paint = sorted(opened)[1], sorted(painted)[1]
     took = {name: sorted(some)[1] for name, some in presses.items()}
+    switch = max(took.pop("swap"), took.pop("pick"))
     slowest = max(took, key=took.get)
     print(f"measures: first paint {paint:.0f} ms, ready {launch:.0f} ms; of {len(took)} presses the slowest is "
           f"{slowest} with {took[slowest]} ms, the one in the middle has {sorted(took.values())[len(took) // 2]} ms; "
-          f"room {ROOM}, load {os.getloadavg()[0]:.1f}")
+          f"another language {switch} ms; room {ROOM}, load {os.getloadavg()[0]:.1f}")
     check(launch < 1000 * ROOM, f"the page is there after {launch:.0f} ms")
-    check(took[slowest] <= 100 * ROOM, f"{slowest} is answered after {took[slowest]} ms")
+    check(took[slowest] <= 50 * ROOM, f"{slowest} is answered after {took[slowest]} ms")
+    check(switch <= 100 * ROOM, f"another language takes {switch} ms")
 
 
 PRESSES = {
