@@ -66,6 +66,12 @@ export async function open(side, target, state, program) {
   refresh(state);
 }
 
+/** Its rows go first, for a browser that closes a dialog looks at all that is in it. */
+export function close(dialog) {
+  dialog.querySelector(".sheet-list")?.remove();
+  dialog.close();
+}
+
 /** Draws the rows anew if anything is another one now: they are many. */
 export function refresh(state) {
   if (!sheet?.hasRows || !sheet.dialog.open || !state.now) return;

@@ -494,7 +494,7 @@ const acts = {
     location.hash = `#/talk/${id}`;
   },
   sheet({ side, target }) { languages.open(side, target, state, program); },
-  close(data, button) { button.closest("dialog").close(); },
+  close(data, button) { languages.close(button.closest("dialog")); },
   async star({ code, value }) { await program.post("star", { name: code, value }); },
   async pick({ side, code, target }) {
     document.querySelector("dialog[open]")?.close();
