@@ -64,7 +64,7 @@ struct BooksDocument: Encodable, Sendable {
     }
     if query["review"] != nil { request = request.filter(literal: Book.toReview) }
     // Each book has one text, and those are counted sooner.
-    count = try query["review"] == nil ? found ?? request.fetchCount(db) : request.fetchCount(db)
+    count = try (query["review"] == nil ? found : nil) ?? request.fetchCount(db)
     let order = Self.orders[query["order"] ?? "added"] ?? "isbn"
     let limit = min(max(Int(query["limit"] ?? "") ?? 200, 1), 10_000)
     books = try request.order(sql: order + ", isbn").limit(limit).fetchAll(db)

@@ -54,6 +54,16 @@ struct ScanDatabase: Sendable {
           """)
     }
     migrator.registerMigration("search") { try $0.execute(sql: search) }
+    // What somebody types at first is the beginning of many words.
+    migrator.registerMigration("prefixes") {
+      try $0.execute(
+        sql: """
+          DROP TABLE bookText;
+          CREATE VIRTUAL TABLE bookText USING fts5(isbn, title, author, prefix = '1 2');
+          INSERT INTO bookText (rowid, isbn, title, author)
+            SELECT number, isbn, title, author FROM book JOIN bookNumber USING (isbn);
+          """)
+    }
     return migrator
   }
 
@@ -92,9 +102,7 @@ struct ScanDatabase: Sendable {
     -- By the book's own key: a VACUUM may number the rows of `book` anew.
     CREATE TABLE bookNumber (number INTEGER PRIMARY KEY, isbn TEXT NOT NULL UNIQUE);
     INSERT INTO bookNumber (isbn) SELECT isbn FROM book;
-    -- What somebody types at first is the beginning of many words.
-    DROP TABLE bookText;
-    CREATE VIRTUAL TABLE bookText USING fts5(isbn, title, author, prefix = '1 2');
+    DELETE FROM bookText;
     INSERT INTO bookText (rowid, isbn, title, author)
       SELECT number, isbn, title, author FROM book JOIN bookNumber USING (isbn);
     CREATE INDEX bookAdded ON book (addedMilliseconds DESC, title, isbn);

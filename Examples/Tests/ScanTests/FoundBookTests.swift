@@ -83,9 +83,12 @@ struct FoundBookTests {
     }
   }
 
-  @Test func `books of a file from before are found, and those that are changed then`() throws {
+  @Test(arguments: ["page", "search"])
+  func `books of a file from before are found, and those that are changed then`(
+    _ last: String
+  ) throws {
     let file = try DatabaseQueue()
-    try ScanDatabase.migrator.migrate(file, upTo: "page")
+    try ScanDatabase.migrator.migrate(file, upTo: last)
     try file.write { db in
       for (isbn, title) in [("9", "Dune"), ("8", "Emma"), ("7", "Kim")] {
         try Book(isbn: isbn, title: title).insert(db)

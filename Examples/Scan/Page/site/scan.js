@@ -17,10 +17,8 @@ const [main, sheet] = [part("main"), part("sheet")];
 
 const views = [["capture", "Photos"], ["library", "Library"]];
 
-/** How many books are shown at once. */
-const SOME = 100;
-/** And while somebody types: about as many as the window has room for, of cards with their gaps. */
-const screenful = () => Math.min(Math.ceil(innerWidth / 152), 7) * Math.ceil((innerHeight - 200) / 274);
+/** How many books are shown at once: of those that are looked for while somebody types, a screen. */
+const [SCREEN, SOME] = [32, 200];
 
 const state = {
   file: null, books: null, asked: { text: "", order: "added", review: false, limit: SOME },
@@ -355,8 +353,10 @@ function show() {
   document.title = `${views.find(([name]) => name === current)[1]} – scan`;
   morph(part("photos"), strip(file?.photos ?? [], outbox.items, previews));
   // Above the shutter, and above the books.
-  const [side, put] = current === "library" ? ["previousSibling", "before"] : ["nextSibling", "after"];
-  if (main[side] !== part("queue")) main[put](part("queue"));
+  const queue = part("queue");
+  const isAbove = main.previousElementSibling === queue;
+  if (current === "library" && !isAbove) main.before(queue);
+  if (current !== "library" && isAbove) main.after(queue);
   morph(main, [...notices(), ...content(current, file)]);
   if (part("grid")) fill(part("grid"), state.books.books, file.inConflict, covers);
   morph(part("controls"), current === "capture" ? controls() : []);
@@ -644,7 +644,7 @@ document.addEventListener("input", ({ target }) => {
     refresh("books");
   };
   // Cards take longer than the search. The others come in a pause.
-  look(Math.max(screenful(), 7));
+  look(SCREEN);
   clearTimeout(typing);
   typing = setTimeout(look, 300, SOME);
 });

@@ -5,8 +5,6 @@ const FILES = ["/", "/kit.css", "/kit.js", "/scan.css", "/scan.js", "/book.js", 
   "/store.js", "/wing.svg", "/manifest.json"];
 
 addEventListener("install", (event) => {
-  // Where a browser can, what is asked of the program does not come through here at all.
-  event.addRoutes?.({ condition: { urlPattern: "/api/*" }, source: "network" });
   event.waitUntil(caches.open("shell").then((shell) => shell.addAll(FILES))
     .then(() => skipWaiting()));
 });

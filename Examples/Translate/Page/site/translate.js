@@ -496,8 +496,8 @@ const acts = {
   sheet({ side, target }) { languages.open(side, target, state, program); },
   close(data, button) { languages.close(button.closest("dialog")); },
   async star({ code, value }) { await program.post("star", { name: code, value }); },
-  async pick({ side, code, target }) {
-    document.querySelector("dialog[open]")?.close();
+  async pick({ side, code, target }, button) {
+    languages.close(button.closest("dialog"));
     if (target === "default") return acts.choose({ name: side, value: code });
     const { from, to } = state.pair;
     const other = side === "from" ? to : from;
