@@ -18,7 +18,7 @@ const [main, sheet] = [part("main"), part("sheet")];
 const views = [["capture", "Photos"], ["library", "Library"]];
 
 /** How many books are shown at once: of those that are looked for while somebody types, a screen. */
-const [SCREEN, SOME] = [32, 200];
+const [SCREEN, SOME] = [32, 100];
 
 const state = {
   file: null, books: null, asked: { text: "", order: "added", review: false, limit: SOME },
