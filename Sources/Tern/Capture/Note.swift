@@ -32,9 +32,10 @@ enum Note: Equatable {
       case nil: throw Self.damaged
       }
     default:
+      let more = index + 1..<index + Int32(count)
       let columns = ColumnMask(
         first: try Self.word(first),
-        rest: try (1..<count).map { try Self.word(scan.value(index + Int32($0))) })
+        rest: try more.isEmpty ? [] : more.map { try Self.word(scan.value($0)) })
       self = columns.first == -1 ? .inserted(columns) : .written(columns)
     }
   }

@@ -29,13 +29,19 @@ struct NoteBurst {
     var (first, last) = (Int64.max, Int64.min)
     var noted: [Int] = []
     for (index, sql) in transaction.sql.enumerated() {
-      let statement = try transaction.statement(sql.noteTimes)
-      if try statement.step() {
-        noted.append(index)
-        last = max(last, statement.int64(0))
-        first = min(first, statement.int64(0), statement.int64(1))
+      let backwards = try transaction.statement(sql.noteTimesBackwards)
+      defer { backwards.reset() }
+      guard try backwards.step() else { continue }
+      noted.append(index)
+      let time = backwards.int64(1)
+      last = max(last, time)
+      first = min(first, time)
+      // Of one note, which most seals have, the first is not asked for.
+      if try backwards.step() {
+        let statement = try transaction.statement(sql.firstNoteTime)
+        defer { statement.reset() }
+        if try statement.step() { first = min(first, statement.int64(0)) }
       }
-      statement.reset()
     }
     if noted.isEmpty { return ([], []) }
     let one = NoteBurst(milliseconds: last, first: first)

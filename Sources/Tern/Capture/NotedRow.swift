@@ -23,9 +23,12 @@ struct NotedRow {
   private var keyWriter = ByteWriter()
   private(set) var note = Note.gone
   /// The key's values, in the form that equal keys share, until the scan's next step.
-  private(set) var keyValues: [WireValue] = []
+  private(set) var keyValues: [WireValue]
   /// Whether the note has one in another form.
   private(set) var hasLookalikeKey = false
+  private(set) var exists = false
+  /// It was deleted, and its values are those that it held.
+  private var isGone = false
   /// Some note is of a row that may have gone, and the scan is at those.
   private var (hasMaybeGone, isAtMaybeGone) = (false, false)
   private var isOverLimit = false
@@ -61,15 +64,13 @@ struct NotedRow {
     self.transaction = transaction
     authors = transaction.authors
     keyCount = sql.shape.keyColumns.count
+    keyValues = Array(repeating: WireValue(.null), count: keyCount)
     isPlain = sql.shape.isPlain
     stateColumn = Int32(1 + sql.shape.maskCount + keyCount)
     encoded.reserve(128)
     keyWriter.reserve(64)
   }
 
-  var exists: Bool { scan.int64(stateColumn + 5) == 1 }
-  /// It was deleted, and its values are those that it held.
-  private var isGone: Bool { scan.int64(stateColumn + 5) == 2 }
   /// No operation can hold the row's change.
   var isTooLarge: Bool { isOverLimit || encoded.count > SyncOperation.Limit.rowBytes }
   var packedKey: [UInt8] { keyWriter.bytes }
@@ -95,7 +96,9 @@ struct NotedRow {
     while try stepScan() {
       note = try Note(scan, 1, count: sql.shape.maskCount)
       if let columns = notes?[noteCount - 1].columns { note = .written(columns) }
-      if note == .maybeGone { hasMaybeGone = true } else if isAtMaybeGone { continue }
+      if case .maybeGone = note { hasMaybeGone = true } else if isAtMaybeGone { continue }
+      let source = scan.int64(stateColumn + 5)
+      (exists, isGone) = (source == 1, source == 2)
       readKey()
       return true
     }
@@ -117,14 +120,13 @@ struct NotedRow {
 
   private mutating func readKey() {
     keyWriter.removeAll()
-    keyValues.removeAll(keepingCapacity: true)
     hasLookalikeKey = false
     for index in 0..<keyCount {
       let noted = scan.value(stateColumn - Int32(keyCount - index))
       let value = noted.inKey
       if value.tag != noted.tag { hasLookalikeKey = true }
       keyWriter.append(value)
-      keyValues.append(value)
+      keyValues[index] = value
     }
   }
 

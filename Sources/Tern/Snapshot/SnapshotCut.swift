@@ -28,7 +28,7 @@ struct SnapshotCut {
   /// Whether something is noted that no operation holds, so that tables and state differ.
   static func hasNotes(_ transaction: StoreTransaction) throws -> Bool {
     for sql in transaction.sql {
-      let statement = try transaction.statement(sql.noteTimes)
+      let statement = try transaction.statement(sql.firstNoteTime)
       defer { statement.reset() }
       if try statement.step() { return true }
     }

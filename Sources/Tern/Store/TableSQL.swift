@@ -16,8 +16,8 @@ final class TableSQL: Sendable {
   let scanNotes: String
   /// The same of one note. Bound: its rowid.
   let scanNote: String
-  /// Columns: of the last note and of the first, ms.
-  let noteTimes: String
+  /// Columns: of the first note, ms.
+  let firstNoteTime: String
   /// Columns: rowid, ms; the last note first.
   let noteTimesBackwards: String
   /// Columns: rowid, masks, keys; the last note first.
@@ -65,10 +65,7 @@ final class TableSQL: Sendable {
     (self.heading, headingNames) = (heading.bytes, shape.block.nameCount)
     scanNotes = builder.scanNotes + " ORDER BY n.rowid"
     scanNote = builder.scanNotes + " WHERE n.rowid = ?1"
-    noteTimes = """
-      SELECT ms, (SELECT ms FROM \(note.noteTable) ORDER BY rowid LIMIT 1)
-      FROM \(note.noteTable) ORDER BY rowid DESC LIMIT 1
-      """
+    firstNoteTime = "SELECT ms FROM \(note.noteTable) ORDER BY rowid LIMIT 1"
     notesBackwards = """
       SELECT \((["rowid"] + note.maskNames + note.keyNames).joined(separator: ", "))
       FROM \(note.noteTable) ORDER BY rowid DESC
