@@ -27,6 +27,14 @@ extension TableInspection {
         .compactMap { ($0["name"] as String?)?.folded }
       if !key.isEmpty, key.isSubset(of: exact) { continue }
       do {
+        // As many terms as the key has, all of the key: one stands there twice.
+        if !index["partial"], exact.count == key.count, exact.count == parts.count,
+          key.isSuperset(of: exact)
+        {
+          throw UnsupportedExpression(
+            "names a column twice, and SQLite takes it for the key", column: parts[0]["name"],
+            "name each column once")
+        }
         let reading = IndexReading(self, columns, shape)
         let unique = try reading.unique(
           index["name"], index["sql"], parts.map { ($0["name"], $0["coll"]) },

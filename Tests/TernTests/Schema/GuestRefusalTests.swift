@@ -79,6 +79,11 @@ struct Refusal: Sendable, CustomTestStringConvertible {
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a, UNIQUE (id, a), UNIQUE (a))",
       table: SyncTable("t", merge: ["a": .max]), code: .uniqueBesideKey, column: "a",
       says: "let it be .lastWriter"),
+    // ON CONFLICT (a, b) would update the row with the same b.
+    Refusal(
+      creation: "CREATE TABLE t (a INTEGER, b INTEGER, c, PRIMARY KEY (a, b)) WITHOUT ROWID; "
+        + "CREATE UNIQUE INDEX i ON t (b, B)", code: .uniqueBesideKey, column: "b",
+      says: "name each column once"),
     Refusal(
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a); "
         + "CREATE UNIQUE INDEX i ON t (a) WHERE a LIKE 'x%'", code: .uniqueBesideKey,

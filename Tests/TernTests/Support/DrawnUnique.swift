@@ -116,6 +116,11 @@ struct DrawnUnique {
     }
     let condition =
       conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
+    // One that names a column of the key twice is refused.
+    var columns: Set<String> = []
+    let terms = terms.filter {
+      columns.insert($0.replacing(#/^\((‹\d+›)\) DESC$/#) { "\($0.1)" }).inserted
+    }
     return "CREATE UNIQUE INDEX \(indexName) ON \(table) "
       + "(\(terms.map(named).joined(separator: ", ")))\(condition)"
   }
