@@ -57,13 +57,21 @@ public final class Replica: Sendable {
     try await BlockingWork.shared.run {
       try openBlocking(
         database, schema: schema, migrator: migrator, name: name, durability: durability,
-        logRetention: logRetention, inbox: inbox,
-        makeID: {
-          // An injected default.
-          var generator = SystemRandomNumberGenerator()
-          return ReplicaID(using: &generator)
-        })
+        logRetention: logRetention, inbox: inbox)
     }
+  }
+
+  /// The same on the caller's thread, which it blocks: for a command-line program, or an
+  /// initializer that migrates the database already. In an asynchronous function Swift takes the
+  /// other one.
+  public static func open(
+    _ database: any DatabaseWriter, schema: SyncSchema, migrator: DatabaseMigrator? = nil,
+    name: String = "main", durability: Durability = .powerLoss,
+    logRetention: Duration = Replica.defaultLogRetention, inbox: InboxLimits = InboxLimits()
+  ) throws -> Replica {
+    try openBlocking(
+      database, schema: schema, migrator: migrator, name: name, durability: durability,
+      logRetention: logRetention, inbox: inbox)
   }
 
   /// ``open(_:schema:migrator:name:durability:logRetention:inbox:)`` on the caller's thread, with
@@ -72,7 +80,8 @@ public final class Replica: Sendable {
     _ database: any DatabaseWriter, schema: SyncSchema, migrator: DatabaseMigrator? = nil,
     name: String = "main", durability: Durability = .powerLoss,
     logRetention: Duration = Replica.defaultLogRetention, inbox: InboxLimits = InboxLimits(),
-    random: @escaping @Sendable () -> UInt64 = Replica.drawn, makeID: @escaping () -> ReplicaID
+    random: @escaping @Sendable () -> UInt64 = Replica.drawn,
+    makeID: @escaping () -> ReplicaID = ReplicaID.drawn
   ) throws -> Replica {
     guard !name.isEmpty, name.utf8.allSatisfy({ 48...57 ~= $0 || 97...122 ~= $0 | 32 }) else {
       throw ReplicaError(.invalidName, "a replica's name has letters and digits only: “\(name)”")
@@ -96,7 +105,7 @@ public final class Replica: Sendable {
     store.database.add(transactionObserver: localWrites, extent: .observerLifetime)
   }
 
-  @Sendable package static func drawn() -> UInt64 {
+  package static let drawn: @Sendable () -> UInt64 = {
     // An injected default.
     var generator = SystemRandomNumberGenerator()
     return generator.next()
@@ -111,6 +120,14 @@ public final class Replica: Sendable {
   {
     let store = store
     return try await BlockingWork.shared.run { try store.write(body) }
+  }
+}
+
+extension ReplicaID {
+  package static func drawn() -> ReplicaID {
+    // An injected default.
+    var generator = SystemRandomNumberGenerator()
+    return ReplicaID(using: &generator)
   }
 }
 

@@ -16,8 +16,8 @@ public struct RevertedOperations: Hashable, Sendable {
   /// Tables that the schema does not have, by the author's names.
   public let unknownTables: [String]
 
-  /// Whether anything was written.
-  public var isNothing: Bool { rows.allSatisfy { $0.action == .left } }
+  /// Whether no row was written.
+  package var isNothing: Bool { rows.allSatisfy { $0.action == .left } }
 }
 
 extension RevertedOperations: CustomStringConvertible {

@@ -41,6 +41,30 @@ struct GuestOpeningTests {
     }
   }
 
+  /// As an app's own, which migrated in it before.
+  private struct Opened {
+    let replica: Replica
+
+    init(_ path: String, _ schema: SyncSchema, _ steps: [String]) throws {
+      replica = try Replica.open(DatabasePool(path: path), schema: schema, migrator: .steps(steps))
+    }
+  }
+
+  @Test func `an initializer opens a replica without await, migrates and captures`() throws {
+    try withTemporaryFolder { folder in
+      let path = "\(folder)/app.sqlite"
+      let first = try Opened(path, v1, [creation]).replica
+      try first.database.write { try $0.execute(sql: "INSERT INTO t VALUES ('1', 'x')") }
+      #expect(try first.store.seal() == 1..<2)
+      let second = try Opened(path, v2, [creation, addition]).replica
+      try second.database.write { try $0.execute(sql: "UPDATE t SET b = 'y'") }
+      #expect(try second.store.seal() == 2..<3)
+      #expect(throws: SchemaError.self) {
+        try Opened("\(folder)/other.sqlite", v1, ["CREATE TABLE u (a)"])
+      }
+    }
+  }
+
   /// What an upgrade by a newer Tern can look like: another number, also with other tables.
   private static let upgrades = [
     "UPDATE grdb_tern_main_replica SET format = format + 1",
