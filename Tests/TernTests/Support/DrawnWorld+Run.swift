@@ -112,14 +112,26 @@ extension DrawnWorld {
       for number in phones.indices { try await sync(number) }
       quiet = try hasConverged() && remotes.map(\.operations.count) == counts ? quiet + 1 : 0
     }
-    for phone in phones where !phone.errors.isEmpty {
-      throw fail("device \(phone.number): \(phone.errors)")
+    for phone in phones {
+      let errors = phone.errors.filter { !isOfRewrittenCounter($0) }
+      if !errors.isEmpty { throw fail("device \(phone.number): \(errors)") }
     }
     guard try hasConverged() else {
       let vectors = try phones.map { try $0.device.store.versionVector() }
       throw fail("devices have \(vectors), and no news of each other")
     }
     try expectAlike(phones.map(\.device), "device")
+  }
+
+  /// Devices can show different numbers of a counter that a migration wrote (Docs/Migrations.md), and
+  /// their state reports tell that.
+  private func isOfRewrittenCounter(_ error: String) -> Bool {
+    let schema = releases.last!
+    return error.contains("(state-differs)")
+      && schema.tables.contains { table in
+        error.hasPrefix("\(table.name): ")
+          && table.columns.contains { schema.rebased.contains($0.id) }
+      }
   }
 
   private func hasConverged() throws -> Bool {
