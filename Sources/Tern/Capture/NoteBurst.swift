@@ -153,7 +153,7 @@ struct NoteBurst {
     let notes = try transaction.statement(sql.notesBackwards)
     defer { notes.reset() }
     var place = ends.count - 1
-    let maskCount = sql.shape.maskCount
+    let maskCount = sql.maskCount
     while try notes.step() {
       let row = notes.int64(0)
       while place > 0, ends[place - 1].row >= row { place -= 1 }

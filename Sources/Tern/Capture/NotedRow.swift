@@ -65,8 +65,8 @@ struct NotedRow {
     authors = transaction.authors
     keyCount = sql.shape.keyColumns.count
     keyValues = Array(repeating: WireValue(.null), count: keyCount)
-    isPlain = sql.shape.isPlain
-    stateColumn = Int32(1 + sql.shape.maskCount + keyCount)
+    isPlain = sql.isPlain
+    stateColumn = Int32(1 + sql.maskCount + keyCount)
     encoded.reserve(128)
     keyWriter.reserve(64)
   }
@@ -94,7 +94,7 @@ struct NotedRow {
   /// one of a row that stayed.
   mutating func step() throws -> Bool {
     while try stepScan() {
-      note = try Note(scan, 1, count: sql.shape.maskCount)
+      note = try Note(scan, 1, count: sql.maskCount)
       if let columns = notes?[noteCount - 1].columns { note = .written(columns) }
       if case .maybeGone = note { hasMaybeGone = true } else if isAtMaybeGone { continue }
       let source = scan.int64(stateColumn + 5)

@@ -28,7 +28,7 @@ final class RowMerger {
   init(_ transaction: StoreTransaction, _ sql: TableSQL, hasHeld: Bool) throws {
     self.transaction = transaction
     shape = sql.shape
-    isPlain = sql.shape.isPlain
+    isPlain = sql.isPlain
     writer = try TableWriter(transaction, sql, hasHeld: hasHeld)
     read = try transaction.statement(sql.readState)
     insert = try transaction.statement(sql.insertState)

@@ -6,6 +6,9 @@ import TernDatabase
 /// A class, because its many strings are dear to copy.
 final class TableSQL: Sendable {
   let shape: TableShape
+  /// Of the shape, which a computed property copies each time.
+  let isPlain: Bool
+  let maskCount: Int
   let note: NoteSQL
   /// What the table's rows in an operation begin with.
   let heading: [UInt8]
@@ -59,6 +62,7 @@ final class TableSQL: Sendable {
     let note = NoteSQL(prefix: prefix, shape: shape)
     let builder = Builder(shape: shape, note: note)
     self.shape = shape
+    (isPlain, maskCount) = (shape.isPlain, shape.maskCount)
     self.note = note
     var heading = ByteWriter()
     heading.append(block: shape.block)
